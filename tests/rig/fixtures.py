@@ -6,11 +6,16 @@ the test's own folder, so tests run side by side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.rig import llama
+from tests.rig.llama import LlamaServer
+from tests.rig.ports import free_port
 from tests.rig.sshd import Sshd
 
 
@@ -19,3 +24,38 @@ def sshd(tmp_path: Path) -> Iterator[Sshd]:
     """A running OpenSSH server for root; reach it with `-F sshd.ssh_config` as `sshd.alias`."""
     with Sshd(tmp_path / "sshd") as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def rig_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test run that all its workers share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def llama_folder(rig_root: Path) -> Path:
+    """target.gguf and draft.gguf: loads in under 0.1 s, speculates well."""
+    return llama.made_once(rig_root, llama.TINY)
+
+
+@pytest.fixture(scope="session")
+def llama_slow_folder(rig_root: Path) -> Path:
+    """The same with a load long enough to be watched: /health is 503 for some 0.4 s."""
+    return llama.made_once(rig_root, llama.SLOW_TO_LOAD)
+
+
+@pytest.fixture
+def llama_server(llama_folder: Path, tmp_path: Path) -> Iterator[Callable[..., LlamaServer]]:
+    """Start servers: `llama_server(spec=False, folder=None, port=None)`; all end with the test."""
+    with ExitStack() as running:
+
+        def start(
+            *, spec: bool = False, folder: Path | None = None, port: int | None = None
+        ) -> LlamaServer:
+            port = port or free_port()
+            log = tmp_path / f"llama-{port}.log"
+            server = LlamaServer(folder or llama_folder, log, spec=spec, port=port)
+            return running.enter_context(server)
+
+        yield start
