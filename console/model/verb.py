@@ -1,0 +1,181 @@
+"""The table of verbs: everything a key, a palette entry, a subcommand or a script step can do.
+
+Specs only; handlers live in control. Single words are script verbs; dotted names only move the
+screen or the player and never enter a script.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Need(StrEnum):
+    """What a verb needs to be allowed."""
+
+    NOTHING = "nothing"
+    LIVE = "live"
+    """A live feed: refused in a replay."""
+    REPLAY = "replay"
+    """A player: refused while live."""
+    UNLOCK = "unlock"
+    """It changes a host: refused while read-only and in a replay."""
+
+
+class Kind(StrEnum):
+    """What a field of a script step holds."""
+
+    TEXT = "text"
+    PATH = "path"
+    NUMBER = "number"
+    DURATION = "duration"
+    CONDITIONS = "conditions"
+    UNTIL = "until"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a verb in a script."""
+
+    name: str
+    kind: Kind
+    help: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb.
+
+    Attributes:
+        id: also the id of its key binding.
+        title: as the palette and the footer show it.
+        key: default keys, comma separated; empty for none.
+        script: its fields in a script; None when it is no script verb.
+        sole: the field that a bare value stands for (`marker = "text"`).
+        per_server: it runs once for each targeted server.
+        gives: names of the results a later `${step.name}` may use.
+    """
+
+    id: str
+    title: str
+    help: str
+    key: str = ""
+    need: Need = Need.NOTHING
+    script: tuple[Field, ...] | None = None
+    sole: str = ""
+    per_server: bool = False
+    gives: tuple[str, ...] = ()
+
+
+VERBS: dict[str, Verb] = {
+    verb.id: verb
+    for verb in (
+        Verb(
+            "health",
+            "Ask health now",
+            "Ask the health path of a server once.",
+            key="h",
+            script=(
+                Field("path", Kind.PATH, "path to ask, /health when left out"),
+                Field("expect", Kind.NUMBER, "status code expected, 200 when left out"),
+            ),
+            per_server=True,
+            gives=("code", "wait_us", "failure", "standing"),
+        ),
+        Verb(
+            "tail",
+            "Show the log's end",
+            "Show the last lines of a server's log.",
+            script=(
+                Field("lines", Kind.NUMBER, "how many lines, 10 when left out"),
+                Field("source", Kind.TEXT, "which log: server when left out"),
+            ),
+            per_server=True,
+            gives=("lines", "count", "last"),
+        ),
+        Verb(
+            "wait",
+            "Wait",
+            "Wait until a condition holds.",
+            script=(
+                Field("until", Kind.UNTIL, "health, a standing, or log:/re/", required=True),
+                Field("expect", Kind.NUMBER, "status code awaited, 200 when left out"),
+                Field("every", Kind.DURATION, "how often to look"),
+            ),
+            per_server=True,
+            gives=("waited_us", "code", "standing", "line"),
+        ),
+        Verb(
+            "assert",
+            "Assert",
+            "Check conditions; the script fails when one does not hold.",
+            script=(Field("that", Kind.CONDITIONS, "comparisons, all must hold", required=True),),
+            sole="that",
+        ),
+        Verb(
+            "marker",
+            "Put a marker",
+            "Mark this moment in the session.",
+            key="m",
+            need=Need.LIVE,
+            script=(Field("name", Kind.TEXT, "what to call it", required=True),),
+            sole="name",
+        ),
+        Verb(
+            "note",
+            "Write a note",
+            "Write something down in the session.",
+            need=Need.LIVE,
+            script=(Field("text", Kind.TEXT, "what to write", required=True),),
+            sole="text",
+        ),
+        Verb(
+            "save",
+            "Save the session",
+            "Copy the session so far to a file.",
+            key="S",
+            script=(Field("file", Kind.PATH, "where to write it", required=True),),
+            sole="file",
+            gives=("file", "bytes"),
+        ),
+        Verb("replay.toggle", "Play or pause", "Play or pause the replay.", "space", Need.REPLAY),
+        Verb(
+            "replay.faster",
+            "Faster",
+            "Double the replay's speed.",
+            "greater_than_sign",
+            Need.REPLAY,
+        ),
+        Verb("replay.slower", "Slower", "Halve the replay's speed.", "less_than_sign", Need.REPLAY),
+        Verb("replay.forward", "Forward", "Ten seconds on.", "right", Need.REPLAY),
+        Verb("replay.back", "Back", "Ten seconds back.", "left", Need.REPLAY),
+        Verb("replay.next", "Next event", "One event on.", "full_stop", Need.REPLAY),
+        Verb("replay.previous", "Previous event", "One event back.", "comma", Need.REPLAY),
+        Verb("replay.start", "To the start", "Go to the start.", "home", Need.REPLAY),
+        Verb("replay.end", "To the end", "Go to the end.", "end", Need.REPLAY),
+        Verb("replay.goto", "Go to time", "Go to a time of the session.", "g", Need.REPLAY),
+        Verb("servers.up", "Server above", "Select the server above.", "up,k"),
+        Verb("servers.down", "Server below", "Select the server below.", "down,j"),
+        Verb("logs.follow", "Follow the log", "Go to the newest line and stay there.", "f"),
+        Verb("logs.pause", "Pause the log", "Hold the log still; lines go on arriving.", "p"),
+        Verb("logs.page_up", "Log page up", "A page back in the log.", "pageup"),
+        Verb("logs.page_down", "Log page down", "A page on in the log.", "pagedown"),
+        Verb("logs.line_up", "Log line up", "A line back in the log.", "shift+up,K"),
+        Verb("logs.line_down", "Log line down", "A line on in the log.", "shift+down,J"),
+        Verb("logs.left", "Log left", "Scroll the log left.", "shift+left,H"),
+        Verb("logs.right", "Log right", "Scroll the log right.", "shift+right,L"),
+        Verb("view.maximise", "Maximise", "Give the focused pane the whole screen.", "z"),
+        Verb("view.next", "Next pane", "Move to the next pane.", "tab"),
+        Verb("view.previous", "Previous pane", "Move to the pane before.", "shift+tab"),
+        Verb("view.help", "Help", "What the keys do.", "question_mark"),
+        Verb("view.palette", "Palette", "Search everything this console can do.", "ctrl+p"),
+        Verb("view.theme", "Theme", "Choose a theme.", "T"),
+        Verb("view.quit", "Quit", "Leave the console.", "q,ctrl+q"),
+    )
+}
+
+
+def script_verbs() -> tuple[str, ...]:
+    """The names a script step may use."""
+    return tuple(verb.id for verb in VERBS.values() if verb.script is not None)

@@ -1,0 +1,212 @@
+"""What was seen of servers and their logs.
+
+Records only. A field named `why` is one line for a person; remote text in any field is Clean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from console.model.failure import Failure
+from console.model.fleet import Arm, Engine
+from console.model.text import Clean
+from console.stream.fact import (
+    NOTHING,
+    Completeness,
+    Fact,
+    FeedState,
+    Figures,
+    GapKind,
+    Pairs,
+    Standing,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerListed(Fact):
+    """A server of the fleet file, as it was when the session began."""
+
+    server: Clean
+    host: Clean
+    slot: Clean
+    port: int
+    arm: Arm
+    engine: Engine
+    url: Clean
+
+
+@dataclass(frozen=True, slots=True)
+class HealthSeen(Fact):
+    """One request to a health path ended: with a status code, or with a failure."""
+
+    server: Clean
+    path: Clean
+    wait_us: int
+    code: int | None = None
+    failure: Failure | None = None
+    why: Clean = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class StandingChanged(Fact):
+    """A watch rule concluded another standing."""
+
+    server: Clean
+    standing: Standing
+    why: Clean
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSeen(Fact):
+    """Which engine and version answers, and by what it was recognised."""
+
+    server: Clean
+    engine: Engine
+    version: Clean
+    model: Clean
+    evidence: Clean
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSeen(Fact):
+    """Which arm runs, from resolved arguments; None when this server's arm is not loaded."""
+
+    server: Clean
+    arm: Arm | None
+    evidence: Clean
+
+
+@dataclass(frozen=True, slots=True)
+class ArgsSeen(Fact):
+    """The resolved arguments of a running server."""
+
+    server: Clean
+    args: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class LoadAdvanced(Fact):
+    """A load moved: phase, and how far where the log has a fraction."""
+
+    server: Clean
+    phase: Clean
+    done: int | None = None
+    total: int | None = None
+    eta_us: int | None = None
+    slowest: Clean = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class LoadEnded(Fact):
+    """A load is over: ready, or failed with the marker and the lines that show it."""
+
+    server: Clean
+    ready: bool
+    took_us: int
+    marker: Clean = NOTHING
+    why: Clean = NOTHING
+    first_line: int | None = None
+    line_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSeen(Fact):
+    """One reading of a server's figures under canonical names; what is not exported is absent."""
+
+    server: Clean
+    source: Clean
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSeen(Fact):
+    """The latest sign that tokens are made: a counter moved, or a decode line came."""
+
+    server: Clean
+    source: Clean
+    decode_tok_s: float | None = None
+    accept_len: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnvRead(Fact):
+    """One reading of an environment from one place (`launcher`, `rank 3`, `tracker`, …)."""
+
+    server: Clean
+    source: Clean
+    completeness: Completeness
+    values: Pairs
+    pid: int | None = None
+    why: Clean = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class EnvDrifted(Fact):
+    """The environment is not the one of the last good run."""
+
+    server: Clean
+    lost: tuple[Clean, ...]
+    changed: Pairs
+    why: Clean
+
+
+@dataclass(frozen=True, slots=True)
+class LogListed(Fact):
+    """A log that is followed, and where it is."""
+
+    log: Clean
+    server: Clean
+    place: Clean
+
+
+@dataclass(frozen=True, slots=True)
+class LogAdvanced(Fact):
+    """Whole lines came in.
+
+    Attributes:
+        first: number of the first line; the last is `first + count - 1`.
+        file: device and inode, empty for a command source.
+        byte: offsets in the file, from and past the end of these lines; empty likewise.
+        lines: the lines themselves; empty in State, stores hold them.
+    """
+
+    log: Clean
+    first: int
+    count: int
+    file: tuple[int, ...] = ()
+    byte: tuple[int, ...] = ()
+    lines: tuple[Clean, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogGap(Fact):
+    """The line stream is interrupted here; it uses up `span` numbers from `at` on."""
+
+    log: Clean
+    at: int
+    span: int
+    gap: GapKind
+    text: Clean
+    lost_lines: int | None = None
+    lost_bytes: int | None = None
+    reread_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogFeedChanged(Fact):
+    """The tail of a log changed what it is doing."""
+
+    log: Clean
+    feed: FeedState
+    failure: Failure | None = None
+    why: Clean = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class LogMarked(Fact):
+    """How far a log reaches; written in seek points only, in place of its lines."""
+
+    log: Clean
+    first: int
+    end: int
+    dropped: int
