@@ -32,7 +32,7 @@ class NotAnEvent(ValueError):
 
 def quote(text: str) -> str:
     """A TOML basic string. JSON's escapes are TOML's, but for DEL, which TOML forbids bare."""
-    quoted = cast("str", _quote_json(text))
+    quoted = _quote_json(text)
     return quoted.replace("\x7f", "\\u007f") if "\x7f" in quoted else quoted
 
 

@@ -98,7 +98,7 @@ class Timeline:
         self._played_us = at_us
 
     def _stamp(self, event: Event) -> Event:
-        return cast("Event", replace(event, seq=self._seq + 1, t_us=self.now_us))
+        return replace(event, seq=self._seq + 1, t_us=self.now_us)
 
     def _store(self, event: Event) -> None:
         match event:
