@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.rig import llama
+from tests.rig.http import ScriptedHttp
 from tests.rig.llama import LlamaServer
 from tests.rig.ports import free_port
+from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
 
 
@@ -59,3 +61,17 @@ def llama_server(llama_folder: Path, tmp_path: Path) -> Iterator[Callable[..., L
             return running.enter_context(server)
 
         yield start
+
+
+@pytest.fixture
+def scripted_http() -> Iterator[ScriptedHttp]:
+    """An HTTP server whose answers the test sets; answers 200 until then."""
+    with ScriptedHttp() as server:
+        yield server
+
+
+@pytest.fixture
+def tcp_proxy() -> Iterator[Callable[[int], TcpProxy]]:
+    """Put a proxy before a port: `tcp_proxy(target_port)`; all end with the test."""
+    with ExitStack() as running:
+        yield lambda target_port: running.enter_context(TcpProxy(target_port))
