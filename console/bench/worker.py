@@ -1,0 +1,300 @@
+"""Times one streamed completion after another and writes what it saw as JSON lines.
+
+Standard library only, Python 3.9 syntax, nothing imported from the rest: the file runs here as a
+child process or, sent over a pipe, on the server's own host. It owns the clock of a run: each read
+is stamped at once and nothing is parsed until the response is over. It must never count tokens
+itself: it hands on what the server counted, and console.bench.answer judges that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import json
+import os
+import queue
+import re
+import select
+import signal
+import socket
+import ssl
+import sys
+import threading
+import time
+from bisect import bisect_left
+from typing import Any, Dict, Iterator  # noqa: UP035
+from urllib.parse import urlsplit
+
+Json = Dict[str, Any]  # noqa: UP006
+CHUNK_LINE, LAST_CHUNK = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r\n"), b"0\r\n\r\n"
+LIVE_COUNT = re.compile(rb'"(?:completion_tokens|tokens_predicted)": ?(\d+)')
+BEAT_NS = 20_000_000
+clock = time.perf_counter_ns
+
+
+class Beat(threading.Thread):
+    """Wakes every 20 ms and notes how late: the stall of this process, on this core."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.late_ns = [0]
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        since = clock()
+        while not self.over.wait(BEAT_NS / 1e9):
+            since, before = clock(), since
+            self.late_ns.append(since - before - BEAT_NS)
+
+    def stop(self) -> Json:
+        """Ends the thread; p99 and longest lateness in ns."""
+        self.over.set()
+        self.join()
+        late = sorted(self.late_ns)
+        return {"stall_p99_ns": late[len(late) * 99 // 100], "stall_max_ns": late[-1]}
+
+
+class Capture:
+    """One response exactly as it arrived: the bytes of every read and the stamp taken after it."""
+
+    def __init__(self) -> None:
+        self.start_ns, self.sent_ns = clock(), 0
+        self.at_ns: list[int] = []
+        self.reads: list[bytes] = []
+        self.complete = False
+
+    def head(self) -> tuple[int, dict[str, str], int]:
+        """HTTP code (0 while incomplete, -1 if it is no HTTP), lower-cased headers, head length."""
+        blob = b"".join(self.reads)
+        end = blob.find(b"\r\n\r\n")
+        if end < 0:
+            return 0, {}, 0
+        first, *rest = blob[:end].decode("latin-1").lower().split("\r\n")
+        code = re.match(r"http/1\.\d (\d{3})", first)
+        pairs = (line.partition(":") for line in rest)
+        return int(code[1]) if code else -1, {k.strip(): v.strip() for k, _, v in pairs}, end + 4
+
+    def tell(self, run: str) -> None:
+        """One line of progress, dropped rather than wait for a reader that lags."""
+        live = LIVE_COUNT.findall(b"".join(self.reads[-3:])[-4096:])
+        told = {"elapsed_ns": clock() - self.sent_ns, "bytes": sum(map(len, self.reads))}
+        if select.select([], [sys.stdout], [], 0)[1]:
+            say("progress", run=run, count=int(live[-1]) if live else None, **told)
+
+    def receive(self, sock: socket.socket, run: str, tick_ns: int) -> None:
+        """Reads to the end of the response. The hot loop: stamp, keep, look for the end."""
+        recv, at_ns, reads, tail = sock.recv, self.at_ns, self.reads, b""
+        code, skip, total, length, chunked = 0, 0, 0, -1, False
+        next_tick = clock() + tick_ns
+        while True:
+            data = recv(65536)
+            now = clock()
+            if not data:
+                self.complete = code > 0 and length < 0 and not chunked
+                return
+            at_ns.append(now)
+            reads.append(data)
+            total += len(data)
+            if not code:
+                code, headers, skip = self.head()
+                chunked = "chunked" in headers.get("transfer-encoding", "")
+                size = "" if chunked else headers.get("content-length", "")
+                length = int(size) if size.isdigit() else -1
+            tail = (tail + data[-5:])[-5:]
+            if chunked and tail == LAST_CHUNK and dechunk(b"".join(reads), skip)[3]:
+                break
+            if 0 <= length <= total - skip:
+                break
+            if now >= next_tick:
+                self.tell(run)
+                next_tick = now + tick_ns
+        self.complete = True
+
+
+def dechunk(blob: bytes, start: int) -> tuple[bytes, list[int], list[int], bool]:
+    """Chunked coding undone: body, where each piece ends in body and in blob, is it whole."""
+    pieces: list[bytes] = []
+    blob_ends: list[int] = []
+    while True:
+        line = CHUNK_LINE.match(blob, start)
+        size = int(line[1], 16) if line else -1
+        if line is None or size <= 0:
+            ends = list(itertools.accumulate(map(len, pieces)))
+            return b"".join(pieces), ends, blob_ends, size == 0
+        pieces.append(blob[line.end() : line.end() + size])
+        blob_ends.append(line.end() + len(pieces[-1]))
+        start = line.end() + size + 2
+
+
+def events(capture: Capture) -> Iterator[tuple[int, bytes]]:
+    """Server-sent events: (stamp of the read that brought the line's last byte, payload)."""
+    blob = b"".join(capture.reads)
+    _, headers, start = capture.head()
+    body, body_ends, blob_ends = blob[start:], [len(blob) - start], [len(blob)]
+    if "chunked" in headers.get("transfer-encoding", ""):
+        body, body_ends, blob_ends, _ = dechunk(blob, start)
+    read_ends = list(itertools.accumulate(map(len, capture.reads)))
+    at = 0
+    for line in body.split(b"\n")[:-1]:  # an unfinished last line is no event
+        at += len(line) + 1
+        if line.startswith(b"data:"):
+            piece = bisect_left(body_ends, at)
+            where = blob_ends[piece] - (body_ends[piece] - at)
+            yield capture.at_ns[bisect_left(read_ends, where)], line[5:].strip()
+
+
+def sglang(event: Json) -> tuple[Any, ...]:
+    """One event of SGLang's /generate, as parse() takes it; text and ids hold all so far."""
+    meta, ids = event.get("meta_info") or {}, event.get("output_ids")
+    spec = {name: value for name, value in meta.items() if name.startswith("spec_")}
+    count, finish = meta.get("completion_tokens"), (meta.get("finish_reason") or {}).get("type")
+    return event.get("text"), count, ids, finish, meta, spec, None
+
+
+def openai(event: Json) -> tuple[Any, ...]:
+    """One chunk of /v1/completions or /v1/chat/completions, in the same order."""
+    choice, usage = (event.get("choices") or [{}])[0], event.get("usage") or {}
+    delta = choice.get("delta") or {}
+    text = choice.get("text") or delta.get("reasoning_content") or delta.get("content")
+    spec = (event.get("sglext") or {}).get("spec_tokens_details")
+    spec = spec or (event.get("metrics") or {}).get("speculative_decoding")
+    count, finish = usage.get("completion_tokens"), choice.get("finish_reason")
+    return text, count, None, finish, usage, spec, event.get("timings")
+
+
+def llamacpp(event: Json) -> tuple[Any, ...]:
+    """One event of llama.cpp's /completion, in the same order; its ids are this event's only."""
+    timings, stop = event.get("timings") or {}, event.get("stop_type")
+    finish = ("length" if stop == "limit" else stop) if event.get("stop") else None
+    usage = {
+        "prompt_tokens": event.get("tokens_evaluated"),
+        "cached_tokens": timings.get("cache_n"),
+    }
+    count = timings.get("predicted_n", event.get("tokens_predicted"))
+    return event.get("content"), count, event.get("tokens"), finish, usage, None, timings
+
+
+def parse(capture: Capture, dialect: str) -> Json:
+    """A response's events as [ns after sending, count, ids, text], and its fields as last seen."""
+    read = {"sglang": sglang, "llamacpp": llamacpp}.get(dialect, openai)
+    rows, last, done, error, so_far = [], [None] * 4, False, "", ""
+    for at_ns, payload in events(capture):
+        if payload == b"[DONE]":
+            done = True
+            continue
+        try:
+            event = json.loads(payload.decode("utf-8", "replace"))
+            failed = event.get("error") or event.get("object") == "error"
+            text, count, ids, *rest = read({} if failed else event)
+            size, text = None if ids is None else len(ids), text or ""
+        except (ValueError, AttributeError, TypeError, LookupError):
+            failed = True
+        if failed:
+            error = error or payload[:300].decode("utf-8", "replace")
+            continue
+        last = [new or old for new, old in zip(rest, last)]  # noqa: B905 (not in 3.9)
+        if dialect == "sglang" and (size is None or size == count):  # all so far, no segment
+            text, so_far = text[len(so_far) :], text
+        rows.append((at_ns - capture.sent_ns, count, size, text))
+    found = {"finish": last[0], "usage": last[1], "spec": last[2], "timings": last[3]}
+    whole = done or (capture.complete and bool(last[0]))
+    shared = 1 - len({row[0] for row in rows}) / len(rows) if rows else 0.0
+    return dict(found, events=rows, coalesced=shared, whole=whole, error=error)
+
+
+class Session:
+    """The runs of its jobs, one at a time; a cancel shuts the socket and keeps what came."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self.sock: socket.socket | None = None
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        with contextlib.suppress(OSError):  # it may end by itself in the same moment
+            if self.sock:
+                self.sock.shutdown(socket.SHUT_RDWR)
+
+    def run(self, job: Json, request: Json) -> Json:
+        """One request: connect, send, receive, and only then parse. The record of the run."""
+        capture, beat, status, why = Capture(), Beat(), "ok", ""
+        gc.collect()
+        gc.disable()
+        beat.start()
+        try:
+            self.exchange(job, request, capture)
+        except OSError as problem:
+            status = "stalled" if isinstance(problem, socket.timeout) else "disconnected"
+            status, why = status if capture.sent_ns else "unreachable", str(problem)
+        stall = beat.stop()
+        gc.enable()
+        code, _, skip = capture.head()
+        parsed = parse(capture, job["dialect"])
+        if self.cancelled and not parsed["whole"]:
+            status = "cancelled"
+        elif code and code != 200:
+            body = b"".join(capture.reads)[skip : skip + 300]
+            status, why = "http", "%d %s" % (code, body.decode("utf-8", "replace"))  # noqa: UP031
+        elif parsed["error"]:
+            status, why = "error", parsed["error"]
+        elif status == "ok" and not parsed["whole"]:
+            status, why = "disconnected", "the stream ended before its end mark"
+        parsed.update(stall, http=code, connect_ns=max(0, capture.sent_ns - capture.start_ns))
+        return dict(parsed, run=request["run"], status=status, why=why, reads=len(capture.reads))
+
+    def exchange(self, job: Json, request: Json, capture: Capture) -> None:
+        url, body = urlsplit(job["url"]), json.dumps(request["body"]).encode()
+        headers = {"Host": url.netloc.rpartition("@")[2], "Content-Length": str(len(body))}
+        headers.update({"Content-Type": "application/json", "Connection": "close"})
+        headers.update(job["headers"], Accept="text/event-stream")
+        lines = ["POST " + url.path.rstrip("/") + job["path"] + " HTTP/1.1"]
+        lines += [name + ": " + value for name, value in headers.items()]
+        address = (url.hostname, url.port or (443 if url.scheme == "https" else 80))
+        capture.start_ns = clock()
+        sock = socket.create_connection(address, job["connect_s"])
+        if url.scheme == "https":
+            sock = ssl.create_default_context().wrap_socket(sock, server_hostname=url.hostname)
+        with sock:
+            self.sock = sock
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.settimeout(job["stall_s"])
+            capture.sent_ns = clock()
+            if not self.cancelled:
+                sock.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
+                capture.receive(sock, request["run"], int(job["progress_s"] * 1e9))
+        self.sock = None
+
+
+def say(kind: str, **fields: Any) -> None:
+    print(json.dumps(dict(fields, kind=kind)), flush=True)
+
+
+def main() -> None:
+    """Jobs from standard input, one JSON line each, until it closes; that cancels, if asked."""
+    session, jobs = Session(), queue.Queue()  # type: Session, queue.Queue[Json | None]
+    signal.signal(signal.SIGTERM, lambda *_: session.cancel())
+
+    def read_jobs() -> None:
+        cancels = True
+        for line in sys.stdin.buffer:
+            job = json.loads(line)
+            cancels = job["cancel_on_close"]
+            jobs.put(job)
+        jobs.put(None)
+        if cancels:
+            session.cancel()
+
+    threading.Thread(target=read_jobs, daemon=True).start()
+    gc.freeze()
+    say("ready", python=sys.version.split()[0], host=socket.gethostname(), pid=os.getpid())
+    for job in iter(jobs.get, None):
+        for request in job["requests"]:
+            if not session.cancelled:
+                say("run", **session.run(job, request))
+        say("done", cancelled=session.cancelled)
+    os._exit(0)  # the reading thread may wait for a line that never comes
+
+
+if __name__ == "__main__":
+    main()
