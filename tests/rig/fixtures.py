@@ -19,6 +19,8 @@ from tests.rig.llama import LlamaServer
 from tests.rig.ports import free_port
 from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
+from tests.rig.terminal import Terminal
+from tests.rig.tmux import Tmux
 
 
 @pytest.fixture
@@ -75,3 +77,17 @@ def tcp_proxy() -> Iterator[Callable[[int], TcpProxy]]:
     """Put a proxy before a port: `tcp_proxy(target_port)`; all end with the test."""
     with ExitStack() as running:
         yield lambda target_port: running.enter_context(TcpProxy(target_port))
+
+
+@pytest.fixture
+def terminal() -> Iterator[Callable[..., Terminal]]:
+    """Run programs on pseudo-terminals, with Terminal's arguments; all end with the test."""
+    with ExitStack() as running:
+        yield lambda *given, **named: running.enter_context(Terminal(*given, **named))
+
+
+@pytest.fixture
+def tmux() -> Iterator[Callable[..., Tmux]]:
+    """Run programs in tmux, with Tmux's arguments; all end with the test."""
+    with ExitStack() as running:
+        yield lambda *given, **named: running.enter_context(Tmux(*given, **named))

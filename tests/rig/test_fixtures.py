@@ -12,6 +12,8 @@ from tests.rig.http import ScriptedHttp
 from tests.rig.llama import LlamaServer, health
 from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
+from tests.rig.terminal import Terminal
+from tests.rig.tmux import Tmux
 
 
 @pytest.mark.rig
@@ -35,3 +37,10 @@ def test_scripted_http_answers_through_a_proxy(
     scripted_http: ScriptedHttp, tcp_proxy: Callable[[int], TcpProxy]
 ) -> None:
     assert health(tcp_proxy(scripted_http.port).port) == 200
+
+
+def test_terminals_show_what_a_program_writes(
+    terminal: Callable[..., Terminal], tmux: Callable[..., Tmux]
+) -> None:
+    assert terminal(["echo", "one"]).wait_for("one").strip() == "one"
+    assert "two" in tmux(["sh", "-c", "echo two; exec sleep 60"]).wait_for("two")

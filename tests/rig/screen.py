@@ -1,0 +1,75 @@
+"""What a pseudo-terminal and a tmux pane have in common: text to wait for, and an end.
+
+ENVIRONMENT is the terminal and the locale every program under test gets.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from tests.rig.waiting import auntil, until
+
+Wanted = str | Callable[[str], bool]
+
+ENVIRONMENT = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
+
+
+class Screen(ABC):
+    """Something with text on it that can be waited for and that ends with its test."""
+
+    @property
+    @abstractmethod
+    def screen(self) -> str:
+        """What the terminal shows now: its rows without trailing blanks."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Kill the program and whatever it runs in. Safe to repeat."""
+
+    def wait_for(self, wanted: Wanted, deadline_s: float = 10.0) -> str:
+        """The screen once it holds this text or satisfies this predicate.
+
+        Raises DeadlineMissedError, showing the last screen, after `deadline_s` seconds.
+        """
+        return until(lambda: self._met(wanted), deadline_s, _named(wanted)).text
+
+    async def await_for(self, wanted: Wanted, deadline_s: float = 10.0) -> str:
+        """`wait_for` for async tests."""
+        return (await auntil(lambda: self._met(wanted), deadline_s, _named(wanted))).text
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _met(self, wanted: Wanted) -> _Look:
+        text = self.screen
+        return _Look(text, wanted in text if isinstance(wanted, str) else wanted(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One look at a screen: true when it showed what was wanted, readable when it did not."""
+
+    text: str
+    met: bool
+
+    def __bool__(self) -> bool:
+        return self.met
+
+    def __repr__(self) -> str:
+        return f"the screen\n{self.text}"
+
+
+def _named(wanted: Wanted) -> str:
+    return repr(wanted) if isinstance(wanted, str) else "the wanted screen"
