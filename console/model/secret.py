@@ -1,0 +1,247 @@
+"""Secrets found in text: what is named like one and what looks like one.
+
+Owns the rule which names are secret and the forms in which tools write them (assignments, flags,
+JSON, headers, URLs, tokens of known shape). Pure: it remembers nothing and replaces nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MASKED = "<masked>"
+MIN_LEARNED = 8
+"""Characters below which a value is too common to be masked wherever it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret's place in a text, and the value to know it by elsewhere ("" if it is too vague)."""
+
+    start: int
+    end: int
+    value: str = ""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COUNTED = _words(
+    "accepted audio best bonus bos cached cls completion context ctx cumulative current decode"
+    " draft drafted each end eos every first free full generated generation image input inter kv"
+    " last logprob mask max min n new next num out output pad pending per prefill prev prompt"
+    " reasoning rejected sampled sep single special start stop swa target text thinking top total"
+    " unk used verified verify video vision vocab"
+)
+_OPEN = _words(
+    "any attention block bucket cache column config cross dict foreign group hash host hot index"
+    " invalid item kv label layer lookup lora map metric missing module node object param parameter"
+    " partition prefix primary public radix routing row shortcut sort state tree unexpected unknown"
+    " value watermark weight"
+)
+_GRANTING = _words(
+    "access admin api auth bearer hf private refresh secret security service session signing"
+)
+_ACCOUNTS = _words("admin db login mongo mysql pg postgres redis root smtp ssh sudo user")
+_BEFORE = {
+    "pass": _ACCOUNTS,
+    "pwd": _ACCOUNTS,
+    "auth": _words("basic docker proxy redis registry"),
+    "signature": _words("amz goog"),
+    "tokens": _GRANTING,
+    "keys": _GRANTING,
+}
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_FUSED = re.compile(
+    r"(?:password|passwd|passphrase|passcode|secrets?|credentials?|authorization|cookie"
+    r"|(?:api|access|secrets?|private|auth)keys?|(?:api|access|auth|hf|refresh|session)token)\Z"
+)
+
+
+def is_secret_key(name: str) -> bool:
+    """Whether a value under this name is a secret, by the last word of the whole name.
+
+    Words are parted by case, "_", "-" and "."; a number at the end does not count. Counts of
+    tokens, keys into caches and public keys are none, nor is the lone word "key".
+    """
+    words = [word.lower() for word in _WORD.findall(name[-128:])]
+    while words and words[-1].isdigit():
+        words.pop()
+    if not words or words[0] == "nccl":
+        return False
+    last = words[-1]
+    before = words[-2] if len(words) > 1 else ""
+    if last == "token":
+        return before not in _COUNTED
+    if last == "key":
+        return before != "" and before not in _OPEN
+    if last in _BEFORE:
+        return before in _BEFORE[last]
+    return _FUSED.search(last) is not None
+
+
+# Every detector below must be foreseen here: UTF-8 in lower case without a hit holds no secret
+# but a learned one. Each branch starts with one rare letter and looks around it: a search is fast
+# only where every branch starts with a literal and few positions hold it.
+SUSPECT = (
+    rb"k(?:ey|(?<=sk)[-_]|(?<=ak)ia|(?<=cook)ie"
+    rb"|(?<=tok)en(?:(?<=[acehipst][-_]token)s)?[_-]?[0-9]{0,8}\\{0,8}"
+    rb"(?:[\"'`]|\]?[ \t]{0,8}(?:=|%3d|:(?![ \t]*[0-9.]+(?:[,\s]|\Z)))))"
+    rb"|c(?:(?<=sec)ret|redential)|p(?=ass)|w(?<=pw)d|h(?<=auth)|b(?=earer)|@"
+    rb"|z(?:(?<=x-amz)|(?<=aiz)a)|j(?<=eyj)|v(?<=nv)api-|x(?=app-|ox)"
+    rb"|_(?:(?<=hf_)|(?<=gh[pousr]_)|(?<=github_))|-(?:-[a-z]|goog-|(?<=glpat-))"
+    rb"|=(?:(?<=sig=)|(?<=ture=))"
+)
+"""Where a secret may be, as a pattern over lowered UTF-8 of one line or of many."""
+
+_SUSPECT = re.compile(SUSPECT)
+
+_SHAPES = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"hf_(?=[a-z]*[0-9A-Z])[A-Za-z0-9]{8,}"
+    r"|sk-[A-Za-z0-9_-]{8,}"
+    r"|(?<!_)sk_(?=[a-z_]*[0-9A-Z])[A-Za-z0-9_]{8,}"
+    r"|AKIA[0-9A-Z]{16}"
+    r"|AIza[A-Za-z0-9_-]{30,}"
+    r"|gh[pousr]_[A-Za-z0-9]{8,}"
+    r"|github_pat_[A-Za-z0-9_]{8,}"
+    r"|glpat-[A-Za-z0-9_-]{8,}"
+    r"|nvapi-[A-Za-z0-9_-]{8,}"
+    r"|(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}"
+    r"|(?<![_-])eyJ[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]*+"
+    r")"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:.*?-----END [A-Z ]{0,40}PRIVATE KEY-----|.*)",
+    re.DOTALL,
+)
+_URL_PASSWORD = re.compile(r"://[^\s/:@\"'`]*+:([^\s/?\"'`]+)@|://([^\s/:@\"'`]{20,})@")
+_NAMED = re.compile(
+    r"(?<![\w.-])(?P<name>[A-Za-z0-9_.-]++)"
+    r"(?:(?P<quote>\\{0,8}[\"'`])?\]?[ \t]{0,8}(?P<sep>[:=]=?>?|%3[dD])(?P<gap>[ \t]{0,8})"
+    r"|(?P<argument>[ \t]++(?!-)|\\{0,8}[\"'],[ \t]{0,8}|<NUL>))"
+)
+_BEARER = re.compile(r"(?<![A-Za-z0-9])(?i:bearer)[ \t]{1,8}(?=\S)")
+_SCHEME = re.compile(r"(?i:bearer|basic|token|apikey|digest|negotiate)[ \t]{1,8}(?=\S)")
+_QUOTED = re.compile(
+    r"(?:[A-Za-z_][A-Za-z0-9_.]{0,40}\(|[$bru])?(?P<open>\\{0,8}[\"'`])"
+    r"(?P<body>(?:(?!(?P=open))(?:\\.|.))*+)",
+    re.DOTALL,
+)
+_LIST = re.compile(r"\[(?P<body>[^\]]*+)")
+_BARE = re.compile(
+    r"(?:(?!\\{0,8}[\"'`](?:[\s,;:)}\]>\\]|\Z)|[,;][\"']?[A-Za-z_][\w.-]*[\"']?[=:]|&[\w.%-]+=|<NUL>)\S)++"
+)
+_CLOSERS = ",;)}].:"
+_NOT_VALUES = frozenset(["none", "null", "nil", "true", "false", "undefined", '""', "''", MASKED])
+_NUMBER = re.compile(r"[+-]?[0-9.,_]+(?:[eE][+-]?[0-9]{1,3})?")
+_REFERENCE = re.compile(r"\$.*|[A-Z_]+|%\(?\w+\)?s?", re.DOTALL)
+_LONE = _words("token secret credential credentials")
+_PROSE = _words("auth authentication authorization header is or scheme token tokens")
+
+
+def is_number(value: str) -> bool:
+    """Whether the value is a plain decimal number (digits with "." "," "_" and an exponent)."""
+    return _NUMBER.fullmatch(value) is not None
+
+
+def is_value(value: str) -> bool:
+    """Whether anything is set at all: None, null, '' and the truth values are no secrets."""
+    return value.strip().lower() not in _NOT_VALUES
+
+
+def bare_credential(value: str) -> str:
+    """The value without a scheme before it, as in `Bearer …`."""
+    scheme = _SCHEME.match(value)
+    return value[scheme.end() :] if scheme else value
+
+
+def secrets_in(text: str) -> Iterator[Secret]:
+    """Every secret that names or shapes give away, in no order; they may overlap.
+
+    Text without colour codes, of any length, in time linear in it.
+    """
+    if not _SUSPECT.search(text.encode("utf-8", "replace").lower()):
+        return
+    for found in _SHAPES.finditer(text):
+        yield Secret(*found.span())
+    for found in _URL_PASSWORD.finditer(text):
+        group = found.lastindex or 0
+        yield _secret(*found.span(group), found[group])
+    yield from _after_bearer(text)
+    yield from _under_names(text)
+
+
+def _after_bearer(text: str) -> Iterator[Secret]:
+    at = 0
+    while found := _BEARER.search(text, at):
+        at = found.end()
+        value = _BARE.match(text, at)
+        if value and _stripped(value).lower() not in _PROSE:
+            at = value.end()
+            secret = _stripped(value)
+            yield _secret(value.start(), value.start() + len(secret), secret)
+
+
+def _under_names(text: str) -> Iterator[Secret]:
+    at = 0
+    while found := _NAMED.search(text, at):
+        at = found.end()
+        if _names_secret(text, found) and (secret := _value(text, found)):
+            at = max(at, secret.end)
+            yield secret
+
+
+def _names_secret(text: str, found: re.Match[str]) -> bool:
+    name, separator = found["name"], found["sep"]
+    if found["argument"] is not None:
+        return name.startswith("--") and is_secret_key(name)
+    if separator != ":" and found["gap"] and text[found.start("sep") - 1] not in " \t":
+        # `NAME= command`: an empty assignment before a command.
+        return False
+    if separator == ":" and not found["quote"] and text[: found.start()].endswith("#"):
+        return False
+    if is_secret_key(name):
+        return True
+    lowered = name.lower()
+    if lowered in ("key", "keys"):
+        return text[max(0, found.start() - 4) : found.start()].lower() == "api "
+    return lowered in ("sig", "signature") and separator != ":"
+
+
+def _value(text: str, found: re.Match[str]) -> Secret | None:
+    at = found.end()
+    lone = found["name"].lower().lstrip("-") in _LONE
+    prose = found["sep"] == ":" and not found["quote"]
+    if listed := _LIST.match(text, at):
+        if not re.search("[\"']", listed[0]):
+            return None
+        return _secret(*listed.span("body"), listed["body"].strip("\"'"))
+    if quoted := _QUOTED.match(text, at):
+        secret = bare_credential(quoted["body"])
+        start, end = quoted.end("body") - len(secret), quoted.end("body")
+        odd_only = lone
+    else:
+        scheme = _SCHEME.match(text, at)
+        value = _BARE.match(text, scheme.end() if scheme else at)
+        if value is None or value[0][0] in "{([":
+            return None
+        secret = _stripped(value)
+        start, end = value.start(), value.start() + len(secret)
+        odd_only = lone or prose
+    if not is_value(secret) or (lone and (is_number(secret) or (prose and not _is_odd(secret)))):
+        return None
+    return _secret(start, end, secret if not odd_only or _is_odd(secret) else "")
+
+
+def _secret(start: int, end: int, value: str) -> Secret:
+    return Secret(start, end, "" if _REFERENCE.fullmatch(value) else value)
+
+
+def _stripped(value: re.Match[str]) -> str:
+    return value[0].rstrip(_CLOSERS) or value[0]
+
+
+def _is_odd(value: str) -> bool:
+    """Whether it is too long and too mixed for a word or a number of ordinary text."""
+    return len(value) >= MIN_LEARNED and not value.isalpha() and not is_number(value)
