@@ -1,0 +1,214 @@
+"""The figures of one run, each with one definition (DEFINITIONS), from its stamps and its count.
+
+Pure arithmetic on an Answer. It must never count a chunk as a token or a pass, nor give a rate to
+a run whose tokens could not be counted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from console.bench.acceptance import Acceptance, Counters, acceptance
+from console.bench.answer import Answer, Chunk, Refused, count
+
+IDENTITY_TOLERANCE = 0.05
+COALESCED_LIMIT = 0.05
+STALL_LIMIT = 0.10
+
+# Shown beside each number: other tools give the same words other meanings.
+DEFINITIONS = {
+    "ttft_ms": "first chunk with tokens - request sent, connection already open",
+    "decode_tok_s": "(N - n1) / (tn - t1): tokens after the first chunk, first to last chunk",
+    "tpot_ms": "1 / decode rate, the first token not included",
+    "e2e_tok_s": "N / (tn - sent): falls with TTFT, never compare it with a decode rate",
+    "gap_ms": "time between chunks; under speculation about one verify cycle, not one token",
+    "itl_median_ms": "gap / tokens in the chunk, median: per token, smoothed",
+    "cycle_ms": "C: median gap between passes, given only where chunks are passes",
+    "acceptance_length": "L = (N - n1) / verify passes; 1.0 = no draft accepted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Times between chunks, in ms."""
+
+    median_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run. `first_assumed`: n1 is taken as 1 because the server sent no running count.
+
+    `proofs`: what confirms `tokens`. `fifths`: decode rate of each fifth of the tokens, () without
+    running counts. `client_limited`: gaps say more about this client than about the server.
+    `void`: reasons why the run must not count. `notes`: for people, beside the figures.
+    """
+
+    tokens: int
+    proofs: tuple[str, ...]
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    first_tokens: int
+    first_assumed: bool
+    ttft_ms: float
+    decode_tok_s: float
+    tpot_ms: float
+    e2e_tok_s: float
+    gaps: Gaps
+    itl_median_ms: float | None
+    cycle_ms: float | None
+    acceptance: Acceptance | None
+    fifths: tuple[float, ...]
+    client_limited: bool
+    void: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def measure(
+    answer: Answer, asked: int, before: Counters | None = None, after: Counters | None = None
+) -> Figures | Refused:
+    """Figures of a response to a request for `asked` tokens, or why there are none.
+
+    `before`, `after`: the server's totals around the run, where it has any.
+    """
+    counted = count(answer, asked)
+    if isinstance(counted, Refused):
+        return counted
+    chunks = answer.bearing()
+    first, last = chunks[0], chunks[-1]
+    first_tokens = 1 if first.count is None else first.count
+    span_s = (last.t_ns - first.t_ns) / 1e9
+    decoded = counted.tokens - first_tokens
+    if span_s <= 0 or decoded <= 0:
+        return Refused("all tokens came at once: no decode time to measure")
+    rate = decoded / span_s
+    accepted = acceptance(answer, counted.tokens, first_tokens, before, after)
+    void = (accepted.why,) if isinstance(accepted, Refused) else ()
+    found = accepted if isinstance(accepted, Acceptance) else None
+    cycle_ms, broken, notes = _cycle(chunks, found, rate)
+    gaps = _gaps([chunk.t_ns for chunk in chunks])
+    limited = _client_limited(answer, found, gaps)
+    return Figures(
+        tokens=counted.tokens,
+        proofs=counted.proofs,
+        prompt_tokens=answer.prompt_tokens(),
+        cached_tokens=answer.cached_tokens(),
+        first_tokens=first_tokens,
+        first_assumed=first.count is None,
+        ttft_ms=first.t_ns / 1e6,
+        decode_tok_s=rate,
+        tpot_ms=1e3 / rate,
+        e2e_tok_s=counted.tokens / (last.t_ns / 1e9),
+        gaps=gaps,
+        itl_median_ms=_itl_median_ms(chunks),
+        cycle_ms=cycle_ms,
+        acceptance=found,
+        fifths=_fifths(chunks),
+        client_limited=limited,
+        void=(*void, *broken),
+        notes=notes,
+    )
+
+
+def _cycle(
+    chunks: Sequence[Chunk], accepted: Acceptance | None, rate: float
+) -> tuple[float | None, tuple[str, ...], tuple[str, ...]]:
+    """C from chunk gaps (ms), void reasons, notes.
+
+    V cancels in rate = L / C when C is span / V, so C is measured from the gaps instead. More
+    bursts than passes is impossible: V is wrong, the run is void. Fewer means merged chunks, where
+    gaps show no cycle. Equal numbers and L / C off by over 5 %: uneven cycles, worth a note only.
+    """
+    if accepted is None:
+        return None, (), ()
+    starts = _bursts([chunk.t_ns for chunk in chunks], accepted.passes)
+    seen, told = len(starts) - 1, accepted.passes
+    slack = 1 + told * IDENTITY_TOLERANCE
+    if seen > told + slack:
+        return None, (f"{seen} chunks after the first, but the server says {told} passes",), ()
+    if seen < told - slack or seen < 1:
+        return None, (), (f"{told} passes came in {seen} chunks: cycle time not visible",)
+    cycle_ms = median(b - a for a, b in pairwise(starts)) / 1e6
+    off = accepted.length / (cycle_ms / 1e3) / rate - 1
+    if abs(off) > IDENTITY_TOLERANCE:
+        return cycle_ms, (), (f"cycles are uneven: L / C is {off:+.0%} off the decode rate",)
+    return cycle_ms, (), ()
+
+
+def _bursts(times: Sequence[int], passes: int) -> list[int]:
+    """Start of each burst: a server that sends a verify pass token by token (llama.cpp) makes
+    gaps far below a cycle; those under a quarter of the mean cycle belong to one pass."""
+    if len(times) - 1 <= passes * (1 + IDENTITY_TOLERANCE) + 1:
+        return list(times)
+    together = (times[-1] - times[0]) / passes / 4
+    starts, previous = [times[0]], times[0]
+    for time in times[1:]:
+        if time - previous > together:
+            starts.append(time)
+        previous = time
+    return starts
+
+
+def _gaps(times: Sequence[int]) -> Gaps:
+    gaps = sorted((b - a) / 1e6 for a, b in pairwise(times))
+    return Gaps(median(gaps), quantile(gaps, 0.95), quantile(gaps, 0.99), gaps[-1])
+
+
+def _client_limited(answer: Answer, accepted: Acceptance | None, gaps: Gaps) -> bool:
+    """Events that share a read, or a worker that woke late, make gap percentiles its own. Events
+    of one token each under speculation come together because the server sends them so."""
+    bearing = answer.bearing()
+    steps = {(b.count or 0) - (a.count or 0) for a, b in pairwise(bearing)}
+    sent_together = accepted is not None and steps == {1}
+    coalesced = answer.coalesced > COALESCED_LIMIT and not sent_together
+    typical_ms = gaps.max_ms if sent_together else gaps.median_ms
+    return coalesced or answer.stall_p99_ns / 1e6 > STALL_LIMIT * typical_ms
+
+
+def _itl_median_ms(chunks: Sequence[Chunk]) -> float | None:
+    if any(chunk.count is None for chunk in chunks):
+        return None
+    steps = [
+        ((b.t_ns - a.t_ns) / 1e6 / ((b.count or 0) - (a.count or 0)))
+        for a, b in pairwise(chunks)
+        if (b.count or 0) > (a.count or 0)
+    ]
+    return median(steps) if steps else None
+
+
+def _fifths(chunks: Sequence[Chunk]) -> tuple[float, ...]:
+    """tok/s of five equal shares of the tokens: decode slows as the context grows."""
+    counts = [chunk.count for chunk in chunks if chunk.count is not None]
+    if len(counts) < len(chunks) or counts[-1] - counts[0] < 10:
+        return ()
+    share = (counts[-1] - counts[0]) / 5
+    edges = [counts[0] + share * i for i in range(6)]
+    times = [_time_at(chunks, counts, edge) for edge in edges]
+    spans = [(b - a) / 1e9 for a, b in pairwise(times)]
+    return tuple(share / span for span in spans) if all(span > 0 for span in spans) else ()
+
+
+def _time_at(chunks: Sequence[Chunk], counts: Sequence[int], edge: float) -> float:
+    """When the count passed `edge`, ns, between two chunks in proportion."""
+    after = bisect_left(counts, edge)
+    if after == 0:
+        return chunks[0].t_ns
+    after = min(after, len(counts) - 1)
+    low, high = counts[after - 1], counts[after]
+    part = (edge - low) / (high - low) if high > low else 1.0
+    return chunks[after - 1].t_ns + part * (chunks[after].t_ns - chunks[after - 1].t_ns)
+
+
+def quantile(ordered: Sequence[float], q: float) -> float:
+    """Linear between the two nearest ranks of an ordered, non-empty sequence."""
+    at = q * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
