@@ -1,0 +1,227 @@
+"""Takes off what wrappers and loggers put before a message, and reads it.
+
+Sees through docker compose, kubectl, stern, journald, CRI and JSON logs, lost and kept
+colour codes, and every engine's own head. Never drops a line: what it does not know stays
+in the message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from console.engines.facts import Severity
+from console.engines.line import Head
+
+_SGR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]*[A-Za-z]")
+_LOST = re.compile(r"(?:\[[0-9;]{1,6}m)(?=\(\w[\w .=]*pid=)|(?<=\))(?:\[[0-9;]{1,6}m)+")
+_NAMED = re.compile(r"<(?:CSI|ESC|OSC|DCS)>")
+
+_LEVELS: dict[str, Severity] = {
+    "DEBUG": "debug",
+    "TRACE": "debug",
+    "INFO": "info",
+    "NOTICE": "info",
+    "WARN": "warning",
+    "WARNING": "warning",
+    "ERROR": "error",
+    "CRITICAL": "error",
+    "FATAL": "error",
+    "D": "debug",
+    "I": "info",
+    "W": "warning",
+    "E": "error",
+    "F": "error",
+}
+_LEVEL = r"(?:DEBUG|TRACE|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
+_DATE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?"
+_RANKS = r"(?: (?:DP|PP|TP|EP|CP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|DCP)\d+)"
+
+_KUBECTL = re.compile(r"\[pod/([^/\] ]+)/([^\] ]+)\](?: |$)")
+_COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]*) +\|(?: |$)")
+_JOURNAL = re.compile(
+    rf"({_ISO}|[^\s\[(]{{2,12}} {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?:\.\d+)?) ([A-Za-z0-9][\w.-]*) "
+    r"([^\s\[\]:]+)(?:\[(\d+)\])?: ?"
+)
+_STAMP = re.compile(rf"(?:\[({_ISO})\]|({_ISO}))(?: (?:stdout|stderr) [FP])?(?: |$)")
+_STERN = re.compile(
+    r"([a-z0-9][a-z0-9.]*-[a-z0-9.-]+) ([a-z0-9][a-z0-9.-]*) "
+    rf"(?=\[\d{{4}}-|{_DATE}|\(\w+ ?[\w=]* ?pid=|\[rank\d|{_LEVEL}[: ]|\d+\.\d\d\.\d{{3}}\.)"
+)
+_LABEL = re.compile(r"(?:\[1,(\d+)\]<std(?:out|err)>:|(\d+): (?=[\[(]))")
+
+_SGLANG = re.compile(rf"\[?((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)({_RANKS}*)\](?: |$)")
+_VLLM = re.compile(r"\((?P<name>\w+)(?P<more>[\w =,.:]*?)\bpid=(?P<pid>\d+)[^)]*\)(?: |$)")
+_VLLM_STAMP = re.compile(
+    rf"({_LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: \[[^\]]*:\d+\])?(?: |$)"
+)
+_TORCH = re.compile(
+    r" ?(?:\[rank(\d+)\]:)?\[([EWIF])(\d{3,4} \d\d:\d\d:\d\d\.\d+) [\w.]+:\d+\](?: |$)"
+)
+_NCCL = re.compile(r"([\w.-]+):(\d+):\d+ \[(\d+)\] (?=NCCL )")
+_TRT = re.compile(
+    r"\[(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] \[TRT-LLM\](?: \[RANK (\d+)\])?(?: \[([A-Z])\])?(?: |$)"
+)
+_LLAMA = re.compile(r"(\d+\.\d\d\.\d{3}\.\d{3}) (?:([IWED]) )?(?=\S| )")
+_USERS = re.compile(
+    rf"({_DATE})Z? *(?:[-|] *)?(?:\[?(?P<name>[\w.]+)\]? *(?:[-|:] *)?)??"
+    rf"\[?(?P<level>{_LEVEL})\]?:? *(?:[-|] *)?(?:(?P<pid>\d+) )?(?:\[[\w./<>-]+:\d+\]:? )?"
+    r"(?:(?P<target>[a-z_]\w*(?:::\w+)+): (?:[\w./-]+:\d+: )?)?"
+)
+_BARE_STAMP = re.compile(rf"({_DATE})(?:Z)? +")
+_UVICORN = re.compile(rf"({_LEVEL}): +")
+_RANK_IN_NAME = re.compile(r"(DP|PP|TP|EP|CP)(\d+)")
+_RANK_IN_ARGS = re.compile(r"\brank=(\d+)")
+
+_JSON_TEXT = ("message", "msg", "log", "MESSAGE")
+_JSON_AT = ("time", "timestamp", "ts", "asctime", "@timestamp", "__REALTIME_TIMESTAMP")
+_MAX_JSON = 256 * 1024
+
+
+def plain(text: str) -> str:
+    """The text without colour: kept codes, caret-written ones, and codes that lost their ESC
+    where they frame a known prefix. Anything that only looks similar stays.
+    """
+    if "\x1b" in text or "^[" in text:
+        text = _SGR.sub("", text)
+    if "<" in text and _NAMED.search(text):
+        text = _NAMED.sub("", text)
+    if "m(" in text or ")[" in text:
+        text = _LOST.sub("", text)
+    return text
+
+
+def unwrap(text: str) -> tuple[Head, str]:
+    """Takes off the prefixes of programs that carried the line; at most four of them."""
+    head = Head()
+    for _ in range(4):
+        taken = _one_wrapper(head, text)
+        if taken is None:
+            break
+        head, text = taken
+    return head, text
+
+
+def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
+    first = text[:1]
+    if first == "{":
+        return _json(head, text)
+    if first == "[":
+        if m := _KUBECTL.match(text):
+            source = f"{m[1]}/{m[2]}"
+            return replace(head, source=source, wrapper="kubectl"), text[m.end() :]
+    elif m := _JOURNAL.match(text):
+        pid = int(m[4]) if m[4] else None
+        found = replace(
+            head, outer=m[1], source=m[3], process=m[3], pid=pid, wrapper=head.wrapper or "journal"
+        )
+        return found, text[m.end() :]
+    if m := _STAMP.match(text):
+        wrapper = head.wrapper or "timestamps"
+        return replace(head, outer=m[1] or m[2], wrapper=wrapper), text[m.end() :]
+    if head.wrapper == "" and (m := _COMPOSE.match(text)):
+        return replace(head, source=m[1], wrapper="docker compose"), text[m.end() :]
+    if head.wrapper == "" and (m := _STERN.match(text)):
+        return replace(head, source=f"{m[1]}/{m[2]}", wrapper="stern"), text[m.end() :]
+    if m := _LABEL.match(text):
+        return replace(head, source=f"task {m[1] or m[2]}", wrapper="srun"), text[m.end() :]
+    return None
+
+
+def _json(head: Head, text: str) -> tuple[Head, str] | None:
+    """A whole line that is one JSON object with a message; journald may give bytes."""
+    if len(text) > _MAX_JSON or not text.rstrip().endswith("}"):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    message = next((found[k] for k in _JSON_TEXT if k in found), None)
+    if isinstance(message, list) and all(isinstance(b, int) and 0 <= b < 256 for b in message):
+        message = bytes(message).decode("utf-8", "replace")
+    if not isinstance(message, str):
+        return None
+    level = str(found.get("level") or found.get("levelname") or "").upper()
+    outer = next((str(found[k]) for k in _JSON_AT if k in found), head.outer)
+    source = str(found.get("SYSLOG_IDENTIFIER") or found.get("_SYSTEMD_UNIT") or head.source)
+    process = source if "MESSAGE" in found else head.process
+    changed = replace(
+        head,
+        outer=outer,
+        wrapper=head.wrapper or "json",
+        level=_LEVELS.get(level, head.level),
+        source=source,
+        process=process,
+    )
+    return changed, message.rstrip("\n")
+
+
+def behead(head: Head, text: str) -> tuple[Head, str]:
+    """Reads the engine's own head behind the wrappers; unknown heads are left in the text."""
+    first = text[:1]
+    if first in "[ " or "] " in text[:40]:
+        if m := _SGLANG.match(text):
+            found = replace(head, at=m[1], ranks=m[2].strip(), style="sglang")
+            return _after(found, text[m.end() :])
+        if m := _TORCH.match(text):
+            ranks = f"rank {m[1]}" if m[1] else head.ranks
+            found = replace(head, at=m[3], ranks=ranks, level=_LEVELS[m[2]], style="torch")
+            return found, text[m.end() :]
+        if m := _TRT.match(text):
+            ranks = f"rank {m[2]}" if m[2] else ""
+            level = _LEVELS.get(m[3] or "", head.level)
+            return replace(head, at=m[1], ranks=ranks, level=level, style="trtllm"), text[m.end() :]
+    if first == "(" and (m := _VLLM.match(text)):
+        return _vllm(head, m["name"], m["more"], int(m["pid"]), text[m.end() :])
+    if first.isdigit():
+        return _digits(head, text)
+    return _after(head, text)
+
+
+def _vllm(head: Head, name: str, more: str, pid: int, rest: str) -> tuple[Head, str]:
+    words = " ".join(a + b for a, b in _RANK_IN_NAME.findall(name))
+    if not words and (m := _RANK_IN_ARGS.search(more)):
+        words = f"rank {m[1]}"
+    return _after(replace(head, process=name, pid=pid, ranks=words, style="vllm"), rest)
+
+
+def _digits(head: Head, text: str) -> tuple[Head, str]:
+    if m := _LLAMA.match(text):
+        level = _LEVELS.get(m[2] or "", head.level)
+        return replace(head, at=m[1], level=level, style="llamacpp"), text[m.end() :]
+    if m := _USERS.match(text):
+        name = m["name"] or ""
+        ranks = name if _RANK_IN_NAME.fullmatch(name) else ""
+        found = replace(
+            head,
+            at=m[1],
+            ranks=ranks,
+            level=_LEVELS[m["level"]],
+            pid=int(m["pid"]) if m["pid"] else head.pid,
+            process=m["target"] or head.process,
+            style="users",
+        )
+        return _after(found, text[m.end() :])
+    if m := _BARE_STAMP.match(text):
+        return _after(replace(head, at=m[1], style="users"), text[m.end() :])
+    return _after(head, text)
+
+
+def _after(head: Head, text: str) -> tuple[Head, str]:
+    """A second head behind the first: vLLM's level and stamp, uvicorn's level, NCCL's."""
+    if m := _VLLM_STAMP.match(text):
+        style = head.style or "vllm"
+        return replace(head, level=_LEVELS[m[1]], at=m[2], style=style), text[m.end() :]
+    if m := _UVICORN.match(text):
+        style = head.style or "uvicorn"
+        return replace(head, level=_LEVELS[m[1]], style=style), text[m.end() :]
+    if " NCCL " in text and (m := _NCCL.match(text)):
+        device = f"GPU {m[3]}"
+        return replace(
+            head, process=m[1], pid=int(m[2]), ranks=head.ranks or device, style="nccl"
+        ), text[m.end() :]
+    return head, text

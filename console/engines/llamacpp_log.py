@@ -1,0 +1,97 @@
+"""llama.cpp's llama-server messages as facts: loading, slots, timings, acceptance.
+
+Owns the message grammar; the head (`m.ss.ms.us`, counted from the start) is read elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+from console.engines.facts import (
+    Fact,
+    ListeningSeen,
+    PhaseSeen,
+    ReadySeen,
+    SlotSeen,
+    SpecSeen,
+    TimingSeen,
+    VersionSeen,
+)
+from console.model.fleet import Engine
+
+_ORIGIN = re.compile(r"(?:(?:slot|srv|que|cmn|main|llama|common)\w* +)?[\w:]+: +")
+_SLOT = re.compile(r"id +(\d+) \| task (-?\d+) \| ?")
+_EVAL = re.compile(
+    r" *(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) (?:tokens|runs)"
+    r"(?: +\( *[\d.]+ ms per token, +([\d.]+|inf) tokens per second\))?"
+)
+_PROGRESS = re.compile(
+    r"prompt processing(?: progress)?, n_tokens = +(\d+),(?: n_past[^,]*,| batch[^,]*,)*"
+    r" progress = ([\d.]+)(?:, t = +([\d.]+) s / ([\d.]+) tokens per second)?"
+)
+_LIVE = re.compile(r"n_gen = +(\d+), tg = +([\d.]+) t/s(?:, tg_3s = +([\d.]+) t/s)?")
+_DRAFT = re.compile(
+    r"draft acceptance(?: rate)? = +([\d.]+) \( *(\d+) accepted / +(\d+) generated\)"
+    r"(?:, mean len = +([\d.]+))?"
+)
+_BUILD = re.compile(r"build_info: (\S+)|build: (\d+) \(")
+_LISTENING = re.compile(r"listening on (?:http://)?(\S+)")
+
+_PHASES: tuple[tuple[str, PhaseSeen], ...] = (
+    ("loading model '", PhaseSeen("weights", "begin", draft=False)),
+    ("loading draft model '", PhaseSeen("weights", "begin", draft=True)),
+    ("initializing, n_slots", PhaseSeen("kv cache", "at")),
+)
+
+
+def message(text: str) -> Fact | None:
+    """The fact in a message of llama-server; None for plain text."""
+    body = text[m.end() :] if (m := _ORIGIN.match(text)) else text
+    slot, task = 0, -1
+    if s := _SLOT.match(body):
+        slot, task, body = int(s[1]), int(s[2]), body[s.end() :]
+        return _of_slot(slot, task, body)
+    for start, phase in _PHASES:
+        if body.startswith(start):
+            return phase
+    if body.startswith("model loaded"):
+        return PhaseSeen("weights", "end", draft=False)
+    if body.startswith(("listening on", "server is listening on", "HTTP server is listening")):
+        found = _LISTENING.search(body)
+        return ReadySeen(found[1].rstrip("/")) if found else ListeningSeen("")
+    if b := _BUILD.match(body):
+        return VersionSeen(Engine.LLAMACPP, b[1] or f"b{b[2]}")
+    return None
+
+
+def _of_slot(slot: int, task: int, body: str) -> Fact | None:
+    if m := _EVAL.match(body):
+        kind = {"prompt eval": "prompt", "eval": "eval", "total": "total"}[m[1]]
+        rate = float(m[4]) if m[4] and m[4] != "inf" else None
+        return _timing(kind, slot, task, int(m[3]), float(m[2]), rate)
+    if m := _PROGRESS.match(body):
+        ms = float(m[3]) * 1000 if m[3] else None
+        rate = float(m[4]) if m[4] else None
+        return TimingSeen("progress", slot, task, int(m[1]), ms, rate, None, float(m[2]))
+    if m := _LIVE.match(body):
+        window = float(m[3]) if m[3] else None
+        return TimingSeen("live", slot, task, int(m[1]), None, float(m[2]), window)
+    if m := _DRAFT.match(body):
+        length = float(m[4]) if m[4] else None
+        drafted, accepted = int(m[3]), int(m[2])
+        return SpecSeen(length, float(m[1]), accepted, drafted, task=task)
+    if body.startswith("processing task"):
+        return SlotSeen(slot, task, True)
+    if body.startswith(("stop processing", "task released")):
+        return SlotSeen(slot, task, False)
+    return None
+
+
+def _timing(
+    kind: str, slot: int, task: int, tokens: int, ms: float, rate: float | None
+) -> TimingSeen | None:
+    match kind:
+        case "prompt" | "eval" | "total":
+            return TimingSeen(kind, slot, task, tokens, ms, rate)
+        case _:
+            return None

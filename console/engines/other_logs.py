@@ -1,0 +1,92 @@
+"""Messages that are not an engine's own: access lines, NCCL, TensorRT-LLM, systemd, compose.
+
+Owns their grammar. NCCL's variables are only read here; what they mean is room nccl's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from console.engines.facts import (
+    AccessSeen,
+    ExitSeen,
+    Fact,
+    IterationSeen,
+    NcclInitSeen,
+    NcclLinkSeen,
+    NcclSetSeen,
+    NcclVersionSeen,
+    NoteSeen,
+    PhaseSeen,
+    VersionSeen,
+)
+from console.engines.line import Head
+from console.model.fleet import Engine
+
+_ACCESS = re.compile(r"(\S+) - \"([A-Z]+) (\S+) HTTP/[\d.]+\" (\d{3})\b")
+_APACHE = re.compile(r"(\S+) \S+ \S+ \[[^\]]+\] \"([A-Z]+) (\S+) HTTP/[\d.]+\" (\d{3})\b")
+_SET = re.compile(r"NCCL INFO (NCCL_\w+|\w+) set by environment to (.*?)\.?$")
+_INIT = re.compile(
+    r"NCCL INFO ncclCommInit\w* comm \S+ rank (\d+) nranks (\d+) cudaDev (\d+)"
+    r".*Init (START|COMPLETE)"
+)
+_LINK = re.compile(r"NCCL INFO Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> (\d+)\[\w+\].*? via (\S+)")
+_NCCL_VERSION = re.compile(r"(?:NCCL INFO )?NCCL version (\d[\w.]*)")
+_ITER = re.compile(r"iter = (\d+),.*?elapsed_time = ([\d.]+)s,.*?num_scheduled_requests: (\d+)")
+_TRT_VERSION = re.compile(r"\[TensorRT-LLM\](?:\[\w+\])? TensorRT-LLM version: (\S+)")
+_COMPOSE_EXIT = re.compile(r"(\S+) exited with code (-?\d+)$")
+_UNIT_EXIT = re.compile(r"(\S+): Main process exited, code=(\w+), status=(\d+)")
+_RESTART = re.compile(r"(\S+): Scheduled restart job, restart counter is at (\d+)")
+_BLOB = re.compile(r"\[(\S+) blob data\]$")
+
+
+def access(message: str) -> AccessSeen | None:
+    """A uvicorn or Apache-style access line; the client is address and port as written."""
+    m = _ACCESS.match(message) or _APACHE.match(message)
+    return AccessSeen(m[2], m[3], int(m[4]), m[1]) if m else None
+
+
+def nccl(head: Head, message: str) -> Fact | None:
+    """NCCL INFO lines that say something to count."""
+    if m := _SET.match(message):
+        return NcclSetSeen(m[1], m[2].strip(), _device(head), head.process)
+    if m := _INIT.match(message):
+        return NcclInitSeen(int(m[1]), int(m[2]), int(m[3]), m[4] == "COMPLETE")
+    if m := _LINK.match(message):
+        return NcclLinkSeen(int(m[1]), int(m[2]), m[3])
+    if m := _NCCL_VERSION.match(message):
+        return NcclVersionSeen(m[1])
+    return NoteSeen("nccl") if message.startswith("NCCL INFO ") else None
+
+
+def _device(head: Head) -> int | None:
+    word, _, number = head.ranks.partition(" ")
+    return int(number) if word == "GPU" and number.isdigit() else None
+
+
+def trtllm(message: str) -> Fact | None:
+    """The little that is read of TensorRT-LLM; offered tokens are not taken for throughput."""
+    if m := _ITER.match(message):
+        return IterationSeen(int(m[1]), int(m[3]), float(m[2]))
+    if m := _TRT_VERSION.match(message):
+        return VersionSeen(Engine.TRTLLM, m[1])
+    if message.startswith("Allocated ") and "paged KV cache" in message:
+        tokens = re.search(r"\((\d+)\)", message)
+        return PhaseSeen("kv cache", "at", tokens=int(tokens[1]) if tokens else None)
+    if message.startswith("Prefetching "):
+        return PhaseSeen("weights", "begin", draft=False)
+    return None
+
+
+def supervisor(head: Head, message: str) -> Fact | None:
+    """What compose, systemd and the journal say about processes."""
+    if m := _COMPOSE_EXIT.match(message):
+        return ExitSeen(m[1], int(m[2]))
+    if m := _UNIT_EXIT.match(message):
+        # systemd gives the signal's number where a signal ended the process.
+        return ExitSeen(m[1], int(m[3]) if m[2] == "exited" else 128 + int(m[3]))
+    if m := _RESTART.match(message):
+        return ExitSeen(m[1], None, int(m[2]))
+    if head.wrapper == "journal" and (m := _BLOB.match(message)):
+        return NoteSeen(f"{m[1]} withheld by the journal")
+    return None
