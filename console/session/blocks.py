@@ -78,7 +78,7 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
     """Find every sound block from `start` on; continues an index of the part before.
 
     A block counts when its header, length, CRC and stamp hold. What lies between sound blocks is
-    kept as damage. A last block still without its blank line counts when its CRC holds.
+    kept as damage. No text inside a block looks like a header: a string there has no line's end.
     """
     found = index if index is not None else Index()
     codes = {kind.encode(): code for code, kind in enumerate(found.kinds)}
@@ -92,7 +92,7 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
         if header is not None:
             body, length = header.end(), int(header[2])
             end = body + length
-            if end <= size and length <= MOST_BODY and data[end : end + 1] in (b"\n", b""):
+            if end <= size and length <= MOST_BODY:
                 kind = header[1]
                 raw = data[body:end]
                 stamped = stamp(raw)
@@ -107,13 +107,13 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
                         add_length(length)
                         add_seq(int(stamped[1]))
                         add_t(int(stamped[2]))
-                        position = found.end = min(end + 1, size)
+                        position = found.end = end + (data[end : end + 1] == b"\n")
                         continue
         if data[position : position + 1] == b"\n":
             position += 1
             continue
-        following = data.find(b"\n[[", position)
-        end = size if following < 0 else following + 1
+        following = _HEADER.search(data, position + 1)
+        end = following.start() if following else size
         _note_damage(found, position, end)
         position = end
     return found

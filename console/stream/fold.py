@@ -71,8 +71,14 @@ def fold_all(state: State, events: Iterable[Event]) -> State:
 
 
 def _put(table: Mapping[K, V], key: K, value: V, most: int = 0) -> Mapping[K, V]:
-    """A copy with one entry set; the oldest entries go when more than `most` would stand."""
+    """A copy with one entry set.
+
+    In a bounded table the entry moves to the end and the oldest ones go: the order is then that
+    of the latest events, which a seek point keeps.
+    """
     new = dict(table)
+    if most:
+        new.pop(key, None)
     new[key] = value
     while most and len(new) > most:
         del new[next(iter(new))]

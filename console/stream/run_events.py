@@ -36,9 +36,9 @@ class RunMeasured(Fact):
 
     bench: Clean
     run: int
-    tokens: int | None
-    ttft_us: int | None
-    decode_tok_s: float | None
+    tokens: int | None = None
+    ttft_us: int | None = None
+    decode_tok_s: float | None = None
     figures: Figures = ()
     warm_up: bool = False
     void: Clean = NOTHING

@@ -72,8 +72,8 @@ class ArmSeen(Fact):
     """Which arm runs, from resolved arguments; None when this server's arm is not loaded."""
 
     server: Clean
-    arm: Arm | None
     evidence: Clean
+    arm: Arm | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,140 @@
+"""The player: a saved session as a feed.
+
+Moves a position through a journal and gives items; it sleeps on the clock it is given and knows
+nothing of screens. Playing never touches anything but the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from console.model.clock import US_PER_S, Clock
+from console.session.journal import Journal
+from console.stream.events import Event
+from console.stream.state import Item, Jump
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+TICK_S = 0.05
+
+Take = Callable[[Item], None]
+
+_NOTCH_OF = {
+    "marker": "marker",
+    "act": "act",
+    "act_end": "act",
+    "gap": "gap",
+    "jump": "gap",
+    "load_end": "error",
+}
+
+
+class Player:
+    """A position in a journal.
+
+    Args:
+        take: called with every item, in order.
+        moved: called with the position whenever it changes without an event.
+    """
+
+    def __init__(self, journal: Journal, take: Take, moved: Callable[[int], None]) -> None:
+        self.journal = journal
+        self.position_us = 0
+        self.speed = 1.0
+        self.playing = False
+        self._take = take
+        self._moved = moved
+        self._next = 0
+        self._notches: list[tuple[int, str]] | None = None
+
+    @property
+    def length_us(self) -> int:
+        """How long the session is."""
+        return self.journal.length_us
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every event has been given."""
+        return self._next >= len(self.journal.index)
+
+    def notches(self) -> list[tuple[int, str]]:
+        """What the bar shows: acts, errors, gaps, markers with their times."""
+        if self._notches is None:
+            index = self.journal.index
+            self._notches = [
+                (index.t_us[number], notch)
+                for kind, notch in _NOTCH_OF.items()
+                for number in index.of_kind(kind)
+            ]
+            self._notches.sort()
+        return self._notches
+
+    def until(self, t_us: int) -> Iterator[Event]:
+        """Move on to `t_us`, giving each event on the way to the caller too."""
+        index = self.journal.index
+        while self._next < len(index) and index.t_us[self._next] <= t_us:
+            number = self._next
+            self._next += 1
+            event = self.journal.event(number)
+            if event is not None:
+                self.position_us = max(self.position_us, index.t_us[number])
+                self._moved(self.position_us)
+                self._take(event)
+                yield event
+        self.position_us = max(self.position_us, min(t_us, self.length_us))
+        self._moved(self.position_us)
+
+    def advance(self, t_us: int) -> None:
+        """Move on to `t_us`."""
+        for _ in self.until(t_us):
+            pass
+
+    def seek(self, t_us: int) -> None:
+        """Go to a time, either way: State as it was then, in one jump."""
+        t_us = max(0, min(t_us, self.length_us))
+        self._jump(self.journal.block_after(t_us), t_us)
+
+    def step(self, by: int) -> None:
+        """Go one event on or back."""
+        target = self._next
+        while True:
+            target += by
+            if not 0 <= target <= len(self.journal.index):
+                return
+            before = target - 1
+            if before < 0 or self.journal.index.kind_of(before) != "seek":
+                break
+        at_us = self.journal.index.t_us[target - 1] if target else 0
+        self._jump(target, at_us)
+
+    def next_event_us(self) -> int | None:
+        """When the next event comes, or None at the end."""
+        if self.at_end:
+            return None
+        return self.journal.index.t_us[self._next]
+
+    def faster(self, by: int) -> None:
+        """One step up or down the speeds."""
+        place = SPEEDS.index(self.speed) + by
+        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+
+    async def run(self, clock: Clock) -> None:
+        """Play in real time at the chosen speed, for as long as the program runs."""
+        last_us = clock.now_us()
+        while True:
+            await clock.sleep(TICK_S)
+            now_us = clock.now_us()
+            if self.playing:
+                self.advance(self.position_us + round((now_us - last_us) * self.speed))
+                if self.at_end:
+                    self.playing = False
+            last_us = now_us
+
+    def _jump(self, number: int, at_us: int) -> None:
+        self._next = number
+        self.position_us = at_us
+        self._take(Jump(self.journal.state_before(number), at_us))
+
+
+def seconds(t_us: int) -> float:
+    """Microseconds as seconds, for a person."""
+    return t_us / US_PER_S

@@ -1,0 +1,18 @@
+"""Fixtures for every test: no state or settings of the person who runs them is ever touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.rig.fixtures"]
+
+
+@pytest.fixture(autouse=True)
+def private_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """State and configuration of the console lie in the test's own folder."""
+    monkeypatch.setenv("SPEC_CONSOLE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("SPEC_CONSOLE_CONFIG", str(tmp_path / "config"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.delenv("NO_COLOR", raising=False)
