@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 
 from console.lab.clocks import PastClock
-from console.lab.load import load, warm_up
+from console.lab.load import load, say_running, say_started, warm_up
 from console.lab.request import Request
 from console.lab.service import Service, Standing
 from console.lab.switches import Switches
@@ -31,8 +31,8 @@ async def live_through(service: Service, ago_s: float) -> None:
     service.log.now = past.now
     service.scheduler.begin()
     await load(service, Switches(), calm)
-    port = service.launch.port
-    service.log.info(f"Uvicorn running on http://127.0.0.1:{port} (Press CTRL+C to quit)")
+    say_started(service)
+    say_running(service)
     running = asyncio.get_running_loop().create_task(service.scheduler.run())
     await warm_up(service, calm)
     service.standing = Standing.UP

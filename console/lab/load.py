@@ -6,6 +6,7 @@ returns. It only waits and writes; processes and sockets are the server's.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 
 from console.lab.answers import DRAFT_GB, GRAPH_GB, KV_GB, WEIGHT_GB, timings_line
@@ -190,6 +191,19 @@ async def _capture(service: Service, what: str, phase: str, each_s: float) -> No
             rank,
         )
     service.timings.graph[phase] = seconds
+
+
+def say_started(service: Service) -> None:
+    """uvicorn's lines before it binds its port."""
+    service.log.info(f"Started server process [{os.getpid()}]")
+    service.log.info("Waiting for application startup.")
+    service.log.info("Application startup complete.")
+
+
+def say_running(service: Service) -> None:
+    """uvicorn's line once its port is open."""
+    port = service.launch.port
+    service.log.info(f"Uvicorn running on http://127.0.0.1:{port} (Press CTRL+C to quit)")
 
 
 async def warm_up(service: Service, at: At) -> None:

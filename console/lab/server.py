@@ -11,12 +11,13 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from console.lab.args import BadArguments, Launch, parse
 from console.lab.clocks import ScaledClock
 from console.lab.history import live_through
-from console.lab.load import load, warm_up
+from console.lab.load import load, say_running, say_started, warm_up
 from console.lab.log import ServerLog
 from console.lab.processes import Children, set_launcher_environment
 from console.lab.routes import answer
@@ -28,11 +29,11 @@ from console.lab.trouble import Trouble
 from console.lab.web import Call, Web
 
 
-def build(site: Site, launch: Launch, log: ServerLog, name: str) -> Service:
-    """A service as this launch on this host makes it; its environment is this process's."""
+def build(site: Site, launch: Launch, log: ServerLog, name: str, env: Mapping[str, str]) -> Service:
+    """A service as this launch on this host and with this environment makes it."""
     clock = ScaledClock(site.scale)
     speed = speed_of(
-        os.environ,
+        env,
         speculative=launch.speculative,
         assumption=ASSUMPTIONS[site.assume],
         seed=f"{site.seed}/{name}/{site.next_launch(name)}",
@@ -65,9 +66,9 @@ def _bind(launch: Launch) -> socket.socket:
 
 async def _port(service: Service, trouble: Trouble, held: socket.socket | None) -> None:
     log, launch = service.log, service.launch
-    log.info(f"Started server process [{os.getpid()}]")
-    log.info("Waiting for application startup.")
-    log.info("Application startup complete.")
+    starting = service.standing is Standing.STARTING
+    if starting:
+        say_started(service)
     await trouble.at("bind")
     try:
         listener = held or _bind(launch)
@@ -88,14 +89,15 @@ async def _port(service: Service, trouble: Trouble, held: socket.socket | None) 
 
     web = Web(lambda call: answer(service, call), access)
     await asyncio.start_server(web.connected, sock=listener, backlog=2048)
-    log.info(f"Uvicorn running on http://127.0.0.1:{launch.port} (Press CTRL+C to quit)")
+    if starting:
+        say_running(service)
 
 
 async def _serve(site: Site, launch: Launch, inherited: int) -> None:
     log = ServerLog(ScaledClock().now)
     name = name_of(site, launch)
     switches = site.switches(name)
-    service = build(site, launch, log, name)
+    service = build(site, launch, log, name, os.environ)
     held = _held_port(launch) if switches.orphans else None
     children = Children(launch.tp_size, inherited, held.fileno() if held else -1)
     trouble = Trouble(service, children, site, name)

@@ -60,6 +60,10 @@ class Site:
         note.write_text(str(number))
         return number
 
+    def will_be_up(self, server: str, seconds: float) -> None:
+        """Make the next launch of a server come with that much of a past."""
+        (self.run / f"up-{server}").write_text(str(seconds))
+
     def up_since(self, server: str) -> float | None:
         """Seconds this launch is to have been up already; asked once."""
         note = self.run / f"up-{server}"
