@@ -1,0 +1,238 @@
+"""HTTP to a server as its host sees it: one request, one answer, within a deadline and a size.
+
+Runs over a wire's own connections, so nothing listens anywhere and no proxy of the environment is
+asked. It follows no redirect, keeps no cookie, unpacks no encoding and never puts a header that
+it sends into an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpcore
+
+from console.model.clock import Clock
+from console.model.failure import Failure, WireError
+from console.transport.wire import ByteStream, Wire
+
+MOST_BYTES = 65_536
+
+# Servers drop idle connections after 5 s (uvicorn); a request must not race with that.
+_KEEP_S = 4.0
+_SHOWN = 60
+_NO_ANSWER = "closed before it answered"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer, whatever its code.
+
+    Attributes:
+        wait_us: from the first byte sent towards it to the last byte taken of it.
+        truncated: the body was longer than asked for; it was left unread and the connection cut.
+        headers: names in lower case.
+    """
+
+    code: int
+    wait_us: int
+    body: bytes = b""
+    truncated: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class AnswerError(WireError):
+    """No whole answer came.
+
+    Attributes:
+        code: the status code, where that much was read.
+        wait_us: how long it took to fail.
+    """
+
+    def __init__(self, error: WireError, wait_us: int, code: int | None = None) -> None:
+        super().__init__(error.kind, error.why, error.detail)
+        self.wait_us = wait_us
+        self.code = code
+
+
+class Http:
+    """Requests to one server; its connections are kept and used again.
+
+    Args:
+        headers: sent with every request, a credential among them.
+    """
+
+    def __init__(self, wire: Wire, clock: Clock, headers: Mapping[str, str] | None = None) -> None:
+        self._clock = clock
+        own = {"User-Agent": "spec-console", "Accept": "*/*", **(headers or {})}
+        self._headers: list[tuple[bytes | str, bytes | str]] = list(own.items())
+        self._pool = httpcore.AsyncConnectionPool(
+            network_backend=_Backend(wire), keepalive_expiry=_KEEP_S
+        )
+
+    async def get(self, url: str, *, deadline_s: float, most_bytes: int = MOST_BYTES) -> Answer:
+        """GET.
+
+        Raises:
+            AnswerError: REFUSED, NO_HOST, TIMEOUT, CLOSED, NOT_HTTP, or what the link says.
+        """
+        return await self._ask("GET", url, None, deadline_s, most_bytes)
+
+    async def post(
+        self, url: str, body: bytes, *, deadline_s: float, most_bytes: int = MOST_BYTES
+    ) -> Answer:
+        """POST a JSON body; raises as `get`."""
+        return await self._ask("POST", url, body, deadline_s, most_bytes)
+
+    async def close(self) -> None:
+        """Drop every connection."""
+        await self._pool.aclose()
+
+    async def _ask(
+        self, method: str, url: str, body: bytes | None, deadline_s: float, most_bytes: int
+    ) -> Answer:
+        asked = _Asked()
+        start_us = self._clock.now_us()
+        try:
+            if not url.startswith("http://"):
+                raise WireError(Failure.NOT_HTTP, f"not an http:// address: {url}")
+            async with asyncio.timeout(deadline_s):
+                try:
+                    answer = await self._once(method, url, body, most_bytes, asked)
+                except httpcore.RemoteProtocolError as error:
+                    if method != "GET" or asked.dialled or not _unanswered(error):
+                        raise
+                    # A kept connection that the server dropped meanwhile says nothing.
+                    answer = await self._once(method, url, body, most_bytes, asked)
+        except TimeoutError:
+            failure = WireError(Failure.TIMEOUT, f"{asked.stage} within {deadline_s:g} s")
+        except WireError as error:
+            failure = error
+        except httpcore.ProtocolError as error:
+            failure = _broken(error, asked)
+        except ValueError:
+            failure = WireError(Failure.NOT_HTTP, f"not an http:// address: {url}")
+        else:
+            return replace(answer, wait_us=self._clock.now_us() - start_us)
+        raise AnswerError(failure, self._clock.now_us() - start_us, asked.code)
+
+    async def _once(
+        self, method: str, url: str, body: bytes | None, most_bytes: int, asked: _Asked
+    ) -> Answer:
+        headers = list(self._headers)
+        if body is not None:
+            headers.append(("Content-Type", "application/json"))
+        async with self._pool.stream(
+            method, url, headers=headers, content=body, extensions={"trace": asked.trace}
+        ) as response:
+            asked.code = response.status
+            asked.stage = f"{response.status}, but its body did not end"
+            parts, truncated = await _limited(response.aiter_stream(), most_bytes)
+            named = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in response.headers}
+            return Answer(response.status, 0, parts, truncated, named)
+
+
+async def _limited(body: AsyncIterator[bytes], most_bytes: int) -> tuple[bytes, bool]:
+    parts: list[bytes] = []
+    held = 0
+    async for part in body:
+        parts.append(part)
+        held += len(part)
+        if held > most_bytes:
+            return b"".join(parts)[:most_bytes], True
+    return b"".join(parts), False
+
+
+@dataclass(slots=True)
+class _Asked:
+    """How far one request came."""
+
+    stage: str = "no connection"
+    code: int | None = None
+    dialled: bool = False
+
+    async def trace(self, name: str, _info: Mapping[str, Any]) -> None:
+        if name.endswith("connect_tcp.started"):
+            self.dialled = True
+        elif name.endswith("send_request_headers.started"):
+            self.stage = "connected, but no answer"
+
+
+def _unanswered(error: httpcore.ProtocolError) -> bool:
+    return "without sending" in str(error)
+
+
+def _broken(error: httpcore.ProtocolError, asked: _Asked) -> WireError:
+    text = str(error)
+    if asked.code is not None:
+        return WireError(Failure.CLOSED, f"{asked.code}, but {_cut(text)}")
+    if _unanswered(error):
+        return WireError(Failure.CLOSED, _NO_ANSWER)
+    return WireError(Failure.NOT_HTTP, f"not HTTP: {text}")
+
+
+def _cut(text: str) -> str:
+    if "without" in text or "closed" in text:
+        return "closed in the middle of its body"
+    return f"its body is not HTTP: {text}"
+
+
+class _Backend(httpcore.AsyncNetworkBackend):
+    """Lets httpcore connect over a wire."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - the whole request has one deadline
+        local_address: str | None = None,  # noqa: ARG002 - decided on the host
+        socket_options: Iterable[Any] | None = None,  # noqa: ARG002 - likewise
+    ) -> httpcore.AsyncNetworkStream:
+        return _NetworkStream(await self._wire.connect(host, port))
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class _NetworkStream(httpcore.AsyncNetworkStream):
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._asked = False
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+        data = await self._stream.read(max_bytes)
+        if self._asked and data:
+            self._asked = False
+            if not b"HTTP/".startswith(data[:5]):
+                shown = data[:_SHOWN].splitlines()[0]
+                raise WireError(Failure.NOT_HTTP, f"not HTTP: {shown!r}")
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        if buffer:
+            self._asked = True
+            with _as_write_error():
+                await self._stream.write(buffer)
+
+    async def aclose(self) -> None:
+        await self._stream.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.ended() if info == "is_readable" else None
+
+
+@contextlib.contextmanager
+def _as_write_error() -> Any:
+    try:
+        yield
+    except WireError as error:
+        # httpcore then still reads the answer that a server gave before it closed.
+        if error.kind is not Failure.CLOSED:
+            raise
+        raise httpcore.WriteError(error.why) from error
