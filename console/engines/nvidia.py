@@ -1,0 +1,225 @@
+"""What nvidia-smi prints: GPU queries, compute processes, the field list.
+
+Owns the CSV forms, the many ways to say "not reported", units, renamed fields and the throttle
+bits. "Not reported" is None and never 0; ERR! is a finding about the hardware.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    # canonical name, then what drivers call it, newest first
+    ("index", ("index",)),
+    ("uuid", ("uuid", "gpu_uuid")),
+    ("name", ("name", "gpu_name")),
+    ("bus_id", ("pci.bus_id", "gpu_bus_id")),
+    ("memory_total_mib", ("memory.total",)),
+    ("memory_used_mib", ("memory.used",)),
+    ("util_pct", ("utilization.gpu",)),
+    ("util_memory_pct", ("utilization.memory",)),
+    ("power_w", ("power.draw.instant", "power.draw")),
+    ("power_limit_w", ("enforced.power.limit", "power.limit")),
+    ("temp_c", ("temperature.gpu",)),
+    ("fan_pct", ("fan.speed",)),
+    ("clock_mhz", ("clocks.current.sm", "clocks.sm")),
+    ("clock_max_mhz", ("clocks.max.sm",)),
+    ("memory_clock_mhz", ("clocks.current.memory", "clocks.mem")),
+    ("throttle", ("clocks_event_reasons.active", "clocks_throttle_reasons.active")),
+    ("pcie_gen", ("pcie.link.gen.gpucurrent", "pcie.link.gen.current")),
+    ("pcie_gen_max", ("pcie.link.gen.max",)),
+    ("pcie_width", ("pcie.link.width.current",)),
+    ("pcie_width_max", ("pcie.link.width.max",)),
+    ("pstate", ("pstate",)),
+    ("ecc_uncorrected", ("ecc.errors.uncorrected.volatile.total",)),
+    ("mig", ("mig.mode.current",)),
+    ("driver", ("driver_version",)),
+)
+_CANON = {raw: canon for canon, raws in FIELDS for raw in raws}
+_TEXTS = frozenset({"uuid", "name", "bus_id", "pstate", "mig", "driver", "throttle"})
+_NONE = re.compile(
+    r"\[?(?:N/A|Not Supported|Not Found|Not Available|Unknown Error|Insufficient Permissions"
+    r"|GPU requires reset|Requested functionality has been deprecated|Unknown)\]?$",
+    re.I,
+)
+_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:MiB|W|MHz|%|C|GiB)?$")
+_FIELD_NAME = re.compile(r'^"([a-z_][\w.]*)"(?: or "([a-z_][\w.]*)")?', re.M)
+
+THROTTLE_BITS: tuple[tuple[int, str, bool], ...] = (
+    # bit, words, whether it slows the GPU down in a way that spoils a measurement
+    (0x1, "idle", False),
+    (0x2, "application clocks", False),
+    (0x4, "SW power cap", True),
+    (0x8, "HW slowdown", True),
+    (0x10, "sync boost", True),
+    (0x20, "SW thermal slowdown", True),
+    (0x40, "HW thermal slowdown", True),
+    (0x80, "HW power brake", True),
+    (0x100, "display clocks", False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU's reading. `figures` hold numbers by canonical name; what the driver does not
+    report is absent. `broken` names fields that read ERR!.
+    """
+
+    index: int | None
+    figures: Mapping[str, float] = field(hash=False)
+    texts: Mapping[str, str] = field(hash=False)
+    throttle: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+    def get(self, canon: str) -> float | None:
+        """A number by canonical name, None where it is not reported."""
+        return self.figures.get(canon)
+
+    @property
+    def unified_memory(self) -> bool:
+        """Whether the GPU has no memory of its own to report (GB10 and the like)."""
+        return "memory_total_mib" not in self.figures and "memory_total_mib" not in self.broken
+
+    @property
+    def slowed(self) -> tuple[str, ...]:
+        """Throttle reasons that spoil a measurement."""
+        bad = {words for _, words, slows in THROTTLE_BITS if slows}
+        return tuple(t for t in self.throttle if t in bad)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeApp:
+    """A process on a GPU; `used_mib` None where it is not reported."""
+
+    uuid: str
+    pid: int
+    name: str
+    used_mib: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoGpus:
+    """Why there is no reading, in words."""
+
+    why: str
+
+
+def supported(help_text: str) -> frozenset[str]:
+    """Field names that `nvidia-smi --help-query-gpu` lists, both spellings of each."""
+    return frozenset(n for pair in _FIELD_NAME.findall(help_text) for n in pair if n)
+
+
+def query_fields(help_text: str, wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """The fields to ask for: per canonical name the newest spelling that the driver knows.
+
+    Asking for one unknown field makes nvidia-smi refuse the whole query. `wanted` limits to
+    canonical names; the index always comes first.
+    """
+    known = supported(help_text)
+    chosen = []
+    for canon, raws in FIELDS:
+        if not wanted or canon in wanted or canon == "index":
+            raw = next((r for r in raws if r in known), None)
+            if raw is not None:
+                chosen.append(raw)
+    return tuple(chosen)
+
+
+def parse_header(line: str) -> tuple[str, ...]:
+    """Canonical names of a CSV header's columns ("" where unknown), units taken off."""
+    cells = (c.strip().partition(" [")[0] for c in _cells(line))
+    return tuple(_CANON.get(c, "") for c in cells)
+
+
+def is_header(line: str) -> bool:
+    """Whether a line of a running query is its header and not a reading."""
+    first = line.partition(",")[0].strip()
+    return any(parse_header(line)) and first in _CANON
+
+
+def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
+    """One reading; None for a line that does not fit the header (cut, or a message)."""
+    cells = _cells(line)
+    if len(cells) != len(header) or not header:
+        return None
+    figures: dict[str, float] = {}
+    texts: dict[str, str] = {}
+    broken: list[str] = []
+    for canon, raw in zip(header, cells, strict=True):
+        cell = raw.strip()
+        if not canon or _NONE.match(cell):
+            continue
+        if cell.startswith("ERR!") or cell == "[Error]":
+            broken.append(canon)
+        elif canon in _TEXTS:
+            texts[canon] = cell
+        elif m := _NUMBER.match(cell):
+            figures[canon] = float(m[1])
+    index = figures.pop("index", None)
+    if index is None and "uuid" not in texts:
+        return None
+    reasons = throttle_reasons(texts.pop("throttle", ""))
+    number = int(index) if index is not None else None
+    return Gpu(number, figures, texts, reasons, tuple(broken))
+
+
+def throttle_reasons(mask: str) -> tuple[str, ...]:
+    """Words of a mask such as "0x0000000000000048"; unknown bits are named by their number."""
+    try:
+        bits = int(mask, 16)
+    except ValueError:
+        return ()
+    words = [text for bit, text, _ in THROTTLE_BITS if bits & bit]
+    rest = bits & ~sum(bit for bit, _, _ in THROTTLE_BITS)
+    return (*words, f"unknown (0x{rest:x})") if rest else tuple(words)
+
+
+def parse_gpus(output: str) -> tuple[Gpu, ...] | NoGpus:
+    """A whole `--query-gpu=… --format=csv` output with its header."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    start = next((i for i, line in enumerate(lines) if is_header(line)), None)
+    if start is None:
+        return NoGpus(explain(output))
+    header = parse_header(lines[start])
+    found = (parse_gpu(header, line) for line in lines[start + 1 :])
+    return tuple(g for g in found if g is not None)
+
+
+def explain(output: str) -> str:
+    """Why a call gave no reading, for a person."""
+    text = output.strip()
+    if "not found" in text or "No such file" in text:
+        return "this host has no nvidia-smi"
+    if "No devices were found" in text:
+        return "nvidia-smi finds no GPU"
+    if "couldn't communicate with the NVIDIA driver" in text:
+        return "nvidia-smi is there, but the driver does not answer"
+    if "version mismatch" in text:
+        return "the driver and nvidia-smi are of different versions: a reboot is due"
+    return text.partition("\n")[0][:200] or "nvidia-smi printed nothing"
+
+
+def parse_apps(lines: Iterable[str]) -> tuple[ComputeApp, ...]:
+    """Rows of gpu_uuid, pid, process_name, used_memory, as csv without header and units."""
+    found = []
+    for line in lines:
+        cells = [c.strip() for c in _cells(line)]
+        if len(cells) < 4 or not cells[1].isdigit() or len(cells[1]) > 9:
+            continue
+        # A process name may hold commas; memory is last, uuid and pid are first.
+        name, memory = ", ".join(cells[2:-1]), _NUMBER.match(cells[-1])
+        shown = "" if _NONE.match(name) else name
+        found.append(
+            ComputeApp(cells[0], int(cells[1]), shown, float(memory[1]) if memory else None)
+        )
+    return tuple(found)
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], skipinitialspace=True), [])
+    except csv.Error:
+        return []
