@@ -1,0 +1,114 @@
+"""Log lines as they are shown: the server's own text, with head, level and colours marked.
+
+Never rewrites, folds or drops what a server wrote; tabs become spaces and a very long line ends in
+a mark that says how much is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from console.engines.head import behead, unwrap
+from console.model.ansi import DEFAULT, Style
+from console.model.palette import Role
+from console.model.span import width
+from console.model.text import Clean, styled
+from console.render.units import count
+
+MOST_CHARACTERS = 4000
+"""A line is shown up to here; the journal keeps all of it."""
+
+_LEVEL = re.compile(
+    r"\b(?:(DEBUG|TRACE|INFO|NOTICE)|(WARN|WARNING)"
+    r"|(ERROR|CRITICAL|FATAL|Traceback|[A-Za-z_.]*(?:Error|Exception)))\b"
+)
+_LEVEL_ROLES = (Role.DIM, Role.LOG_WARNING, Role.LOG_ERROR)
+
+
+class Piece(NamedTuple):
+    """A stretch of a line: its role, and the look the server itself gave it."""
+
+    text: str
+    role: Role = Role.TEXT
+    style: Style = DEFAULT
+
+
+Pieces = tuple[Piece, ...]
+
+
+def pieces(line: Clean) -> Pieces:
+    """One line, marked."""
+    parts = styled(line)
+    text = "".join(part for part, _ in parts)
+    rest = len(text) - MOST_CHARACTERS
+    marks = _marks(text[:MOST_CHARACTERS])
+    found = _merged(parts, marks, min(len(text), MOST_CHARACTERS))
+    if rest > 0:
+        found.append(Piece(f" … {count(rest)} more characters", Role.LOG_NOTICE))
+    return _expanded(found)
+
+
+def notice(text: str, room: int) -> Pieces:
+    """A line of the console's own between log lines, ruled to `room` cells."""
+    body = f"── {text} "
+    return (Piece(body + "─" * max(2, room - width(body)), Role.LOG_NOTICE),)
+
+
+def _marks(text: str) -> list[tuple[int, int, Role]]:
+    """Stretches with a role, in order and apart: stamp, rank, level words."""
+    head, message = behead(*unwrap(text))
+    start = len(text) - len(message) if text.endswith(message) else 0
+    found: list[tuple[int, int, Role]] = []
+    at = 0
+    for part, role in (
+        (head.outer, Role.LOG_TIME),
+        (head.at, Role.LOG_TIME),
+        (head.ranks, Role.LOG_RANK),
+    ):
+        place = text.find(part, at, start) if part else -1
+        if place >= 0:
+            at = place + len(part)
+            found.append((place, at, role))
+    for match in _LEVEL.finditer(text, at):
+        found.append((match.start(), match.end(), _LEVEL_ROLES[(match.lastindex or 1) - 1]))
+    return found
+
+
+def _merged(
+    parts: list[tuple[str, Style]], marks: list[tuple[int, int, Role]], end: int
+) -> list[Piece]:
+    found: list[Piece] = []
+    at = 0
+    coming = iter(marks)
+    mark = next(coming, None)
+    for text, style in parts:
+        stop = min(at + len(text), end)
+        base = at
+        while at < stop:
+            while mark is not None and mark[1] <= at:
+                mark = next(coming, None)
+            if mark is None or mark[0] >= stop:
+                cut, role = stop, Role.TEXT
+            elif at < mark[0]:
+                cut, role = mark[0], Role.TEXT
+            else:
+                cut, role = min(mark[1], stop), mark[2]
+            found.append(Piece(text[at - base : cut - base], role, style))
+            at = cut
+    return found
+
+
+def _expanded(found: list[Piece]) -> Pieces:
+    if not any("\t" in piece.text for piece in found):
+        return tuple(found)
+    wide: list[Piece] = []
+    column = 0
+    for piece in found:
+        text = []
+        for char in piece.text:
+            step = 8 - column % 8 if char == "\t" else width(char)
+            text.append(" " * step if char == "\t" else char)
+            column += step
+        wide.append(piece._replace(text="".join(text)))
+    return tuple(wide)

@@ -1,0 +1,71 @@
+"""Spans put to width: labels from remote text, cutting with a mark, padding, joining.
+
+Where remote text becomes a label its colour codes and tabs go; everything stays plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from console.model.palette import Role
+from console.model.span import Span, Spans, fit, width
+from console.model.text import Clean, plain
+
+
+def label(text: Clean) -> str:
+    """Remote text for a cell or a title: no colour codes, tabs as single spaces."""
+    return plain(text).replace("\t", " ")
+
+
+def cells(spans: Iterable[Span]) -> int:
+    """How many terminal cells spans take."""
+    return sum(width(span.text) for span in spans)
+
+
+def fitted(spans: Spans, room: int, right: bool = False) -> Spans:
+    """Cut or padded to exactly `room` cells; a cut is marked with an ellipsis.
+
+    `right` pads on the left instead.
+    """
+    taken = cells(spans)
+    if taken <= room:
+        gap = Span(" " * (room - taken))
+        if not gap.text:
+            return spans
+        return (gap, *spans) if right else (*spans, gap)
+    kept: list[Span] = []
+    left = room
+    for span in spans:
+        wide = width(span.text)
+        if wide < left:
+            kept.append(span)
+            left -= wide
+        else:
+            # What follows is cut away too, so this span ends in the mark even when it just fits.
+            kept.append(
+                Span(
+                    fit(span.text + " ", left) if wide == left else fit(span.text, left), span.role
+                )
+            )
+            break
+    return tuple(kept)
+
+
+def spread(left: Spans, right: Spans, room: int) -> Spans:
+    """`left` at the left edge and `right` at the right edge of `room` cells; left is cut first."""
+    taken = cells(right)
+    if taken >= room:
+        return fitted(right, room)
+    return (*fitted(left, room - taken), *right)
+
+
+def joined(parts: Iterable[Spans], gap: str = "  ", role: Role = Role.TEXT) -> Spans:
+    """The non-empty parts with `gap` between them."""
+    found: list[Span] = []
+    for part in parts:
+        if not part:
+            continue
+        if found:
+            found.append(Span(gap, role))
+        found.extend(part)
+    return tuple(found)

@@ -1,0 +1,67 @@
+"""The only bridge from the stream to the screen: reads the newest State at a steady pace.
+
+There is no queue: what came and went between two looks is in the stores, not on the screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from console.control.port import Control
+from console.model.clock import Clock, Pace
+from console.model.verb import VERBS, Need
+from console.render.header import Mode
+from console.ui.sight import Sight
+
+
+class Follow:
+    """Looks at the timeline and hands what it saw to `show`.
+
+    Args:
+        recorded: how many bytes are recorded so far; None for nobody who could say.
+    """
+
+    def __init__(
+        self,
+        control: Control,
+        clock: Clock,
+        pace: Pace,
+        show: Callable[[Sight], None],
+        recorded: Callable[[], int | None] | None = None,
+    ) -> None:
+        self._control = control
+        self._clock = clock
+        self._pace = pace
+        self._show = show
+        self._recorded = recorded
+        self._mode = Mode()
+        self._mode_second = -1
+
+    def look(self) -> None:
+        """Look once, now."""
+        timeline = self._control.timeline
+        self._show(
+            Sight(
+                timeline.state, timeline.now_us, timeline.logs, timeline.series, self._read_mode()
+            )
+        )
+
+    async def run(self) -> None:
+        """Look at every beat of the pace, for as long as it runs."""
+        while True:
+            self.look()
+            await self._clock.sleep(self._pace.screen_s)
+
+    def _read_mode(self) -> Mode:
+        second = self._clock.now_us() // 1_000_000
+        if second != self._mode_second:
+            self._mode_second = second
+            can = self._control.can
+            self._mode = Mode(
+                replay=self._control.playback is not None,
+                read_only=not any(
+                    verb.need is Need.UNLOCK and can(verb.id) is None for verb in VERBS.values()
+                ),
+                recorded_bytes=self._recorded() if self._recorded else None,
+            )
+        return self._mode

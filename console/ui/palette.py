@@ -1,0 +1,49 @@
+"""The command palette: every verb with its keys, refused ones with the reason."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from console.model.verb import VERBS, Verb
+from console.render.keys import key_names
+
+if TYPE_CHECKING:
+    from console.ui.app import ConsoleApp
+
+
+class VerbCommands(Provider):
+    """Every verb, in the table's order when nothing is typed yet."""
+
+    async def discover(self) -> Hits:
+        for verb in VERBS.values():
+            shown = self._shown(verb, Content(verb.title))
+            yield DiscoveryHit(shown, self._call(verb), verb.title, self._help(verb))
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for verb in VERBS.values():
+            text = f"{verb.title} {verb.id}"
+            score = matcher.match(text)
+            if score > 0:
+                shown = self._shown(verb, matcher.highlight(verb.title))
+                yield Hit(score, shown, self._call(verb), verb.title, self._help(verb))
+
+    @property
+    def _console(self) -> ConsoleApp:
+        return cast("ConsoleApp", self.app)
+
+    def _shown(self, verb: Verb, title: Content) -> Content:
+        keys = key_names(verb.key)
+        whole = Content.assemble(title, (f"   {keys}", "bold") if keys else "")
+        return whole if self._console.refusal(verb.id) is None else whole.stylize("dim")
+
+    def _help(self, verb: Verb) -> str:
+        refusal = self._console.refusal(verb.id)
+        return verb.help if refusal is None else f"{verb.help} Not now: {refusal}"
+
+    def _call(self, verb: Verb) -> partial[None]:
+        return partial(self._console.act, verb.id)

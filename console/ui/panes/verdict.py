@@ -1,0 +1,32 @@
+"""What the comparison of both arms came to, or that there is none."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+
+from console.model.palette import Role
+from console.model.span import Span, Spans
+from console.render.results import verdict_lines
+from console.ui.panes.pane import Pane
+from console.ui.sight import Sight
+from console.ui.theme import Ink
+
+
+class Verdict(Pane):
+    """The newest verdict."""
+
+    def __init__(self, ink: Ink) -> None:
+        super().__init__(ink, "verdict")
+        self.title = (Span("Verdict", Role.TITLE),)
+        self._verdicts: object = None
+        self._lines: tuple[Spans, ...] = ()
+
+    def show(self, sight: Sight) -> None:
+        if sight.state.verdicts is self._verdicts:
+            return
+        self._verdicts = sight.state.verdicts
+        self._lines = verdict_lines(sight.state)
+        self.refresh_rows()
+
+    def row(self, y: int) -> Strip:
+        return self.ink.strip(self._lines[y] if y < len(self._lines) else (), self.room)

@@ -1,0 +1,175 @@
+"""The first screen: servers, what was measured, the selected server's log.
+
+Owns where panes stand at which size and which server is selected; draws nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.geometry import Size
+from textual.screen import Screen
+
+from console.control.port import Control
+from console.model.clock import Clock
+from console.model.palette import Role
+from console.model.span import Span
+from console.stream.state import State
+from console.ui.panes.chart import Chart
+from console.ui.panes.header import Header
+from console.ui.panes.keys import Keys
+from console.ui.panes.log import Log
+from console.ui.panes.notice import Notice
+from console.ui.panes.pane import Line, Pane
+from console.ui.panes.replay import Replay
+from console.ui.panes.servers import Servers
+from console.ui.panes.verdict import Verdict
+from console.ui.sight import Sight
+from console.ui.theme import Ink
+
+SMALLEST = Size(60, 20)
+
+
+class Dashboard(Screen[None], inherit_bindings=False):
+    """The dashboard."""
+
+    DEFAULT_CSS = """
+    Dashboard { layout: vertical; }
+    Dashboard #results { height: 3; }
+    Dashboard #chart { width: 3fr; }
+    Dashboard #verdict { width: 2fr; }
+    """
+
+    def __init__(self, control: Control, clock: Clock, ink: Ink) -> None:
+        super().__init__()
+        self._control = control
+        self._clock = clock
+        self._state = State()
+        self.maximised: Pane | None = None
+        self.header = Header(ink, "header")
+        self.servers = Servers(ink)
+        self.chart = Chart(ink)
+        self.verdict = Verdict(ink)
+        self.log_pane = Log(ink)
+        self.notice = Notice(ink)
+        self.replay = Replay(ink, "replay")
+        self.keys = Keys(ink, "keys")
+        self.results = Horizontal(self.chart, self.verdict, id="results")
+        self.moves: Mapping[str, Callable[[], None]] = self._moves()
+
+    def compose(self) -> ComposeResult:
+        yield self.header
+        yield self.servers
+        yield self.results
+        yield self.log_pane
+        yield self.notice
+        yield self.replay
+        yield self.keys
+
+    def show(self, sight: Sight) -> None:
+        """Hand what was seen to every pane."""
+        self._state = sight.state
+        self._arrange()
+        self.servers.show(sight)
+        chosen = replace(sight, server=self.servers.selected)
+        self.header.show(chosen)
+        self.log_pane.show(chosen)
+        self.chart.show(chosen)
+        self.verdict.show(chosen)
+        playback = self._control.playback
+        if playback is not None:
+            self.replay.show(sight.now_us, playback)
+        self.notice.show(sight.state, self._too_small(), self._clock.now_us())
+        self.keys.show(self._control.can)
+
+    def wear(self, ink: Ink) -> None:
+        """Change the theme of every pane."""
+        for pane in self.query(Pane):
+            pane.wear(ink)
+        for line in self.query(Line):
+            line.wear(ink)
+
+    def say(self, text: str, good: bool) -> None:
+        """Tell a person how what was asked for has ended."""
+        self.notice.say(text, good, self._clock.now_us())
+
+    def maximise(self) -> None:
+        """Give the focused pane the whole screen, or put it back."""
+        focused = self.focused
+        if self.maximised is None and isinstance(focused, Pane):
+            self.maximised = focused
+        else:
+            self.maximised = None
+        self._arrange()
+
+    def on_resize(self) -> None:
+        self._arrange()
+
+    def _moves(self) -> Mapping[str, Callable[[], None]]:
+        log, servers = self.log_pane, self.servers
+        return {
+            "tail": log.follow,
+            "servers.up": partial(servers.move, -1),
+            "servers.down": partial(servers.move, 1),
+            "logs.follow": log.follow,
+            "logs.pause": log.pause,
+            "logs.page_up": partial(log.scroll_pages, -1),
+            "logs.page_down": partial(log.scroll_pages, 1),
+            "logs.line_up": partial(log.scroll_lines, -1),
+            "logs.line_down": partial(log.scroll_lines, 1),
+            "logs.left": partial(log.scroll_cells, -1),
+            "logs.right": partial(log.scroll_cells, 1),
+            "view.maximise": self.maximise,
+            "view.next": self._next,
+            "view.previous": self._previous,
+        }
+
+    def _next(self) -> None:
+        self.focus_next(Pane)
+
+    def _previous(self) -> None:
+        self.focus_previous(Pane)
+
+    def _arrange(self) -> None:
+        """Heights for this size: rows of servers first, the log takes what is left."""
+        size = self.size
+        top = self.maximised
+        self._stand(self.servers, top in (None, self.servers))
+        self._stand(self.log_pane, top in (None, self.log_pane))
+        results = (
+            size.height >= SMALLEST.height and top is not self.servers and top is not self.log_pane
+        )
+        self._stand(self.results, results)
+        self._stand(self.chart, top is self.chart or (top is None and size.width >= 100))
+        self._stand(self.verdict, top in (None, self.verdict))
+        self._stand(self.replay, self._control.playback is not None)
+        rows = max(1, len(self._state.servers))
+        if top is None:
+            most = max(2, size.height // 3 - 3)
+            self._tall(self.servers, min(rows, most) + 3)
+            measured = bool(self._state.benches or self._state.verdicts)
+            roomy = 15 if size.height >= 40 else 4
+            self._tall(self.results, roomy if measured else 3)
+        else:
+            self._tall(self.servers, None)
+            self._tall(self.results, None)
+
+    def _stand(self, widget: Pane | Line | Horizontal, stands: bool) -> None:
+        if widget.display != stands:
+            widget.display = stands
+
+    def _tall(self, widget: Pane | Horizontal, height: int | None) -> None:
+        wanted = "1fr" if height is None else str(height)
+        if str(widget.styles.height) != wanted:
+            widget.styles.height = wanted
+
+    def _too_small(self) -> tuple[Span, ...]:
+        size = self.size
+        if size.width >= SMALLEST.width and size.height >= SMALLEST.height:
+            return ()
+        told = f" {size.width}x{size.height} is small: 60x20 shows all"
+        return (Span(" !", Role.WARNING), Span(told))
