@@ -1,9 +1,9 @@
 """A real OpenSSH server on loopback with its own configuration, keys and client files.
 
 Everything lives in one folder; the machine's own ssh files are neither read nor written.
-It accepts root by one key that it makes itself. Needs to run as root. Whatever a session
-started and left running is ended with the server, found by a variable that only this server
-sets. Never ends a process by name.
+It accepts root by one key that it makes itself. Needs to run as root; sessions get an empty HOME
+of their own, so that no start-up file of the person's runs in a shell that a test may kill.
+Whatever a session left running ends with the server, found by a variable only this server sets.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ UseDNS no
 PermitRootLogin prohibit-password
 PasswordAuthentication no
 KbdInteractiveAuthentication no
+PermitUserRC no
 PrintMotd no
 PrintLastLog no
 MaxStartups 100
@@ -67,6 +68,7 @@ class Sshd:
 
     `directives` are further lines of sshd_config; `set_env` is what every session gets in its
     environment (sshd honours one SetEnv line only, so it is not to be put in `directives`).
+    A session starts in root's folder, as passwd has it, with HOME set to `home`.
     """
 
     def __init__(
@@ -81,8 +83,9 @@ class Sshd:
         if not SSHD.exists() or shutil.which("ssh-keygen") is None:
             raise RuntimeError(f"{SSHD} or ssh-keygen is missing: apt-get install openssh-server")
         PRIVILEGE_SEPARATION_FOLDER.mkdir(mode=0o755, exist_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.home = folder / "home"
+        self.home.mkdir(parents=True, exist_ok=True)
         self.alias = alias
         self.port = free_port()
         self.log = folder / "sshd.log"
@@ -91,19 +94,19 @@ class Sshd:
         self.ssh_config = folder / "ssh_config"
         self._config = folder / "sshd_config"
         self._host_key = folder / "host_key"
-        self._mark = f"{MARK}={uuid.uuid4().hex}"
+        self._token = uuid.uuid4().hex
         self._child: Child | None = None
         _make_key(self.client_key)
         _make_key(self._host_key)
         shutil.copyfile(self.client_key.with_suffix(".pub"), folder / "authorized_keys")
-        marked = [self._mark, *(f"{k}={v}" for k, v in (set_env or {}).items())]
+        variables = {MARK: self._token, "HOME": str(self.home), **(set_env or {})}
         config = SERVER_CONFIG.format(
             port=self.port,
             host_key=self._host_key,
             folder=folder,
             authorized_keys=folder / "authorized_keys",
             max_sessions=max_sessions,
-            set_env=" ".join(f'"{pair}"' for pair in marked),
+            set_env=" ".join(f'"{name}={value}"' for name, value in variables.items()),
         )
         self._config.write_text(config + "".join(f"{line}\n" for line in directives))
         self.ssh_config.write_text(self.client_block(alias))
@@ -164,7 +167,7 @@ class Sshd:
             self.kill_sessions()
             self._child.stop()
             self._child = None
-        for pid in _pids_with_variable(self._mark):
+        for pid in _pids_with_variable(f"{MARK}={self._token}"):
             _kill(pid)
 
     def restart(self) -> None:

@@ -58,6 +58,11 @@ async def test_asyncssh_runs_a_command_and_sees_the_fingerprint(server: Sshd) ->
     assert key.get_fingerprint() == server.fingerprint
 
 
+def test_sessions_run_no_start_up_file_but_their_own(server: Sshd) -> None:
+    (server.home / ".bashrc").write_text("echo own start\n")
+    assert ssh(server, "echo $HOME").stdout == f"own start\n{server.home}\n"
+
+
 def test_fingerprint_is_what_ssh_keygen_prints(server: Sshd) -> None:
     argv = ["ssh-keygen", "-lf", str(server.folder / "host_key.pub")]
     shown = subprocess.run(argv, capture_output=True, text=True, check=True).stdout

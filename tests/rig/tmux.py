@@ -58,12 +58,15 @@ class Tmux(Screen):
     @property
     def returncode(self) -> int | None:
         """Exit code, negative for a signal, None while it runs."""
-        dead, code, number = self._asked(
-            "#{pane_dead},#{pane_dead_status},#{pane_dead_signal}"
-        ).split(",")
-        if dead != "1":
-            return None
-        return int(code) if code else -int(number)
+        form = "#{pane_dead},#{pane_dead_status},#{pane_dead_signal}"
+        dead, code, number = self._asked(form).split(",")
+        if code or number:
+            return int(code) if code else -int(number)
+        if dead == "1":
+            # tmux 3.3a at times sleeps through SIGCHLD: the pane's terminal is closed, its program
+            # never reaped. The signal is harmless when it was on its way.
+            os.kill(self._server_pid, signal.SIGCHLD)
+        return None
 
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names: Enter, Escape, C-c, Up, F1, or one character."""
