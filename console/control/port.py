@@ -79,8 +79,16 @@ class Control(Protocol):
         """None when the verb is allowed now; otherwise why not, in one line."""
         ...
 
+    async def pass_time(self, seconds: float) -> bool:
+        """Let that much of the session's time pass; False when no more time is left."""
+        ...
+
     async def do(
-        self, verb: str, server: str = "", arguments: Mapping[str, Argument] | None = None
+        self,
+        verb: str,
+        server: str = "",
+        arguments: Mapping[str, Argument] | None = None,
+        timeout_s: float = 30.0,
     ) -> Outcome:
-        """Do it. Failure is in the outcome, never raised."""
+        """Do it within the time. Failure is in the outcome, never raised."""
         ...

@@ -170,7 +170,7 @@ def _section(top: Table, key: str, ansi: bool) -> _Section:
 def _variables(top: Table) -> dict[str, str]:
     table = top.table("variables")
     found: dict[str, str] = {}
-    for key in table.keys() if table else ():
+    for key in table.names() if table else ():
         assert table is not None
         value = table.text(key)
         pen = pen_of(value)

@@ -153,7 +153,7 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._table
 
-    def keys(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """All keys present."""
         return tuple(self._table)
 

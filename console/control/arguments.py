@@ -1,0 +1,169 @@
+"""The arguments of a script's steps: typed, and every reference checked.
+
+Works with the mistakes list of the document it reads; runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from console.control.expression import BadExpression, Condition, Ref, conditions, refs_in
+from console.model.verb import VERBS, Field, Kind, Verb
+from console.store.toml import Document, Table, nearest, one_of
+from console.stream.fact import Standing
+
+RUN_FIELDS = ("date", "id", "fleet")
+_LOG_UNTIL = re.compile(r"log:/(.+)/")
+
+Argument = str | int | float | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step, checked.
+
+    Attributes:
+        servers: the servers it runs on; empty for a verb without one.
+        arguments: typed values of the verb's fields, references not yet looked up.
+        always: it runs even after a failed step.
+    """
+
+    id: str
+    verb: str
+    servers: tuple[str, ...]
+    arguments: Mapping[str, Argument]
+    timeout_s: float
+    when: tuple[Condition, ...] = ()
+    always: bool = False
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Checks what steps say, knowing the variables and the steps before."""
+
+    document: Document
+    variables: Mapping[str, str | int | float]
+    steps: Mapping[str, Step]
+
+    def read(self, table: Table, verb: Verb) -> dict[str, Argument]:
+        assert verb.script is not None
+        value = table.raw(verb.id)
+        if not isinstance(value, dict):
+            if not verb.sole:
+                table.complain(verb.id, f"{verb.id}: a table was expected: {{ {_shape(verb)} }}")
+                return {}
+            below = Table(self.document, {verb.sole: value}, (*table.path, verb.id))
+        else:
+            below = Table(self.document, cast("dict[str, object]", value), (*table.path, verb.id))
+        found: dict[str, Argument] = {}
+        for spec in verb.script:
+            if spec.name not in below:
+                below.raw(spec.name)
+                if spec.required:
+                    below.complain("", f'{verb.id}: "{spec.name}" is missing: {spec.help}')
+                continue
+            self._argument(below, verb, spec, found)
+        below.finish()
+        return found
+
+    def _argument(
+        self,
+        below: Table,
+        verb: Verb,
+        spec: Field,
+        found: dict[str, Argument],
+    ) -> None:
+        match spec.kind:
+            case Kind.NUMBER:
+                found[spec.name] = below.number(spec.name, most=1_000_000)
+            case Kind.DURATION:
+                found[spec.name] = below.duration(spec.name, 0.0)
+            case Kind.CONDITIONS:
+                self.conditions(below, spec.name)
+                raw = below.raw(spec.name)
+                found[spec.name] = (raw,) if isinstance(raw, str) else below.texts(spec.name)
+            case Kind.UNTIL:
+                found[spec.name] = self._until(below, spec.name)
+            case Kind.TEXT | Kind.PATH:
+                text = below.text(spec.name)
+                if not text:
+                    below.complain(spec.name, f"{verb.id}: {spec.name}: a text was expected")
+                self._references(below, spec.name, text)
+                found[spec.name] = text
+
+    def _until(self, below: Table, key: str) -> str:
+        text = below.text(key)
+        words = ("health", *(standing.value for standing in Standing))
+        if text.startswith("log:"):
+            found = _LOG_UNTIL.fullmatch(text)
+            try:
+                re.compile(found[1] if found else "(")
+            except re.error as error:
+                said = str(error) if found else "log:/REGEX/ was expected"
+                below.complain(key, f'{key}: "{text}": {said}')
+        elif text not in words:
+            hint = nearest(text, words) or f" (known: {one_of(words)}, log:/REGEX/)"
+            below.complain(key, f'{key}: "{text}" is nothing to wait for{hint}')
+        return text
+
+    def conditions(self, table: Table, key: str) -> tuple[Condition, ...]:
+        value = table.raw(key)
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list) or not texts:
+            table.complain(key, f'{key}: "${{id.field}} == value" or a list of those was expected')
+            return ()
+        found: list[Condition] = []
+        for place, text in enumerate(texts):
+            path = (*table.path, key) if isinstance(value, str) else (*table.path, key, place)
+            if not isinstance(text, str):
+                self.document.complain(path, f"{key}: a text was expected")
+                continue
+            try:
+                condition = conditions(text)
+            except BadExpression as error:
+                self.document.complain(path, f"{key}: {error}")
+                continue
+            found.append(condition)
+            for ref in refs_in(text):
+                self._reference(path, ref)
+        return tuple(found)
+
+    def _references(self, table: Table, key: str, text: str) -> None:
+        for ref in refs_in(text):
+            self._reference((*table.path, key), ref)
+
+    def _reference(self, path: tuple[str | int, ...], ref: Ref) -> None:
+        def complain(what: str, word: str, valid: Collection[str]) -> None:
+            hint = nearest(word, valid) or f" (known: {one_of(valid) or 'none'})"
+            self.document.complain(path, f"{ref}: {what}{hint}")
+
+        if ref.owner == "vars":
+            if ref.field not in self.variables:
+                complain(f'no variable "{ref.field}"', ref.field, self.variables)
+        elif ref.owner == "run":
+            if ref.field not in RUN_FIELDS:
+                complain(f'"{ref.field}" is not known of a run', ref.field, RUN_FIELDS)
+        elif ref.owner not in self.steps:
+            complain(f'no step before this one has the id "{ref.owner}"', ref.owner, self.steps)
+        else:
+            step = self.steps[ref.owner]
+            gives = VERBS[step.verb].gives if step.verb else (ref.field,)
+            if ref.field not in gives:
+                complain(f'{step.verb} gives no "{ref.field}"', ref.field, gives)
+            if len(step.servers) > 1:
+                said = f"{ref}: {ref.owner} runs on {len(step.servers)} servers; give it a target"
+                self.document.complain(path, said)
+
+
+def _shape(verb: Verb) -> str:
+    return ", ".join(f"{spec.name} = …" for spec in verb.script or ())
+
+
+def until_log(text: str) -> re.Pattern[str] | None:
+    """The pattern of `log:/re/`, or None for another condition."""
+    found = _LOG_UNTIL.fullmatch(text)
+    return re.compile(found[1]) if found else None

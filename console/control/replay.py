@@ -1,0 +1,158 @@
+"""Control of a replay: the player, and the verbs that look. Acts are dead here.
+
+Never connects to anything: the session file is all there is.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
+from console.control.port import Argument, Outcome
+from console.model.clock import US_PER_S, Clock
+from console.model.exits import Exit
+from console.model.fleet import LogId
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.model.verb import VERBS, Need
+from console.session.journal import Journal
+from console.session.player import Player
+from console.stream.server_events import HealthSeen, LogAdvanced, LogFeedChanged
+from console.stream.timeline import Timeline
+
+_JUMP_US = 10 * US_PER_S
+
+
+class Replay:
+    """A control over a journal."""
+
+    def __init__(self, journal: Journal, clock: Clock, masks: Masks) -> None:
+        self.timeline = Timeline(clock, logs=journal)
+        self.player = Player(journal, self.timeline.take, self.timeline.played_to)
+        self.timeline.played_to(0)
+        self._masks = masks
+        self._clock = clock
+
+    @property
+    def playback(self) -> Player:
+        """The player."""
+        return self.player
+
+    def can(self, verb: str) -> str | None:
+        """None when the verb is allowed in a replay."""
+        if verb not in VERBS:
+            return f"no verb {verb}"
+        match VERBS[verb].need:
+            case Need.NOTHING | Need.REPLAY:
+                return None
+            case Need.LIVE:
+                return "this is a replay: nothing new can be recorded"
+            case Need.UNLOCK:
+                return "this is a replay: nothing can be changed"
+
+    async def pass_time(self, seconds: float) -> bool:
+        """Play on by that much at once."""
+        if self.player.at_end:
+            return False
+        self.player.advance(self.player.position_us + round(seconds * US_PER_S))
+        return True
+
+    async def do(
+        self,
+        verb: str,
+        server: str = "",
+        arguments: Mapping[str, Argument] | None = None,
+        timeout_s: float = 30.0,
+    ) -> Outcome:
+        """Do it, from the recording."""
+        del timeout_s
+        given = arguments or {}
+        why_not = self.can(verb)
+        if why_not is not None:
+            return Outcome(Exit.GUARD, Clean(why_not))
+        match verb:
+            case "health":
+                return self._health(server, given)
+            case "tail":
+                return self._tail(server, line_count(given))
+            case "save":
+                return self._save(Path(str(given.get("file", ""))))
+            case _ if verb.startswith("replay."):
+                self._play(verb, given)
+                return Outcome(Exit.OK, Clean(""))
+            case _:
+                return Outcome(Exit.STEP, clean(f"{verb} does nothing in a replay", self._masks))
+
+    async def run(self) -> None:
+        """Let time pass while playing, for a screen."""
+        await self.player.run(self._clock)
+
+    def _health(self, server: str, given: Mapping[str, Argument]) -> Outcome:
+        """The next recorded answer, as a live request would bring a new one; else the latest."""
+        path = str(given.get("path", "/health"))
+        found: HealthSeen | None = None
+        for event in self.player.until(self.player.length_us):
+            if isinstance(event, HealthSeen) and (event.server, event.path) == (server, path):
+                found = event
+                break
+        if found is None:
+            cell = self.timeline.state.servers.get(server)
+            found = cell.health if cell else None
+        if found is None:
+            return Outcome(
+                Exit.STEP, clean(f"{server}: no {path} answer in this recording", self._masks)
+            )
+        return health_outcome(self.timeline.state, found, expected_code(given))
+
+    def _tail(self, server: str, count: int) -> Outcome:
+        log = LogId(server)
+        outcome = tail_outcome(self.timeline.state, self.timeline.logs, log, count)
+        if outcome is not None:
+            return outcome
+        for event in self.player.until(self.player.length_us):
+            if isinstance(event, LogAdvanced | LogFeedChanged) and event.log == log:
+                outcome = tail_outcome(self.timeline.state, self.timeline.logs, log, count)
+                if outcome is not None:
+                    return outcome
+        return Outcome(Exit.STEP, clean(f"{server}: no log in this recording", self._masks))
+
+    def _save(self, target: Path) -> Outcome:
+        try:
+            if target.exists():
+                return Outcome(Exit.STEP, clean(f"{target}: exists already", self._masks))
+            shutil.copyfile(self.player.journal.path, target)
+        except OSError as error:
+            why = f"{target}: {(error.strerror or str(error)).lower()}"
+            return Outcome(Exit.STEP, clean(why, self._masks))
+        size = target.stat().st_size
+        results: dict[str, str | int | float] = {"file": str(target), "bytes": size}
+        return Outcome(Exit.OK, clean(f"{target}, {size:,} bytes", self._masks), results)
+
+    def _play(self, verb: str, given: Mapping[str, Argument]) -> None:
+        player = self.player
+        match verb.removeprefix("replay."):
+            case "toggle":
+                if player.at_end and not player.playing:
+                    player.seek(0)
+                player.playing = not player.playing
+            case "faster":
+                player.faster(1)
+            case "slower":
+                player.faster(-1)
+            case "forward":
+                player.seek(player.position_us + _JUMP_US)
+            case "back":
+                player.seek(player.position_us - _JUMP_US)
+            case "next":
+                player.step(1)
+            case "previous":
+                player.step(-1)
+            case "start":
+                player.seek(0)
+            case "end":
+                player.seek(player.length_us)
+            case "goto":
+                to = given.get("t_us", 0)
+                player.seek(int(to) if isinstance(to, int | float) else 0)

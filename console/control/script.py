@@ -1,0 +1,178 @@
+"""script.toml, `schema = "script/1"`: read and checked whole before anything runs.
+
+Every mistake is found in one pass, with its place and the nearest valid word. A script is data:
+references are looked up, never evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from console.control.arguments import Arguments, Step
+from console.model.fleet import Fleet
+from console.model.verb import VERBS, Verb, script_verbs
+from console.store.toml import Document, Table, load, nearest, one_of
+
+SCHEMA = "script/1"
+
+_ID = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+class OnFail(StrEnum):
+    """What a failed step does to those after it."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A whole script, checked."""
+
+    name: str
+    file: str
+    steps: tuple[Step, ...]
+    on_fail: OnFail = OnFail.STOP
+    every_s: float = 2.0
+    progress_s: float = 10.0
+    variables: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+def load_script(path: str | Path, fleet: Fleet, given: Mapping[str, str] | None = None) -> Script:
+    """Read a script and check it against a fleet.
+
+    Args:
+        given: variables set on the command line, `--var name=value`.
+
+    Raises:
+        BadFile: with every mistake's place.
+    """
+    return _Check(load(path), fleet, given or {}).script()
+
+
+class _Check:
+    """One pass over a script."""
+
+    def __init__(self, document: Document, fleet: Fleet, given: Mapping[str, str]) -> None:
+        self.document = document
+        self.servers = [server.name for server in fleet.servers]
+        self.given = given
+        self.steps: dict[str, Step] = {}
+        self.variables: dict[str, str | int | float] = {}
+        self.targets: tuple[str, ...] = ()
+
+    def script(self) -> Script:
+        top = self.document.top()
+        schema = top.text("schema", required=True)
+        if schema and schema != SCHEMA:
+            top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
+        name = top.text("name", Path(self.document.file).stem)
+        self.targets = self._targets(top)
+        on_fail = top.choice("on_fail", OnFail, OnFail.STOP) or OnFail.STOP
+        defaults = top.table("defaults") or Table(self.document, {}, ("defaults",))
+        timeout_s = defaults.duration("timeout", 30.0)
+        every_s, progress_s = defaults.duration("every", 2.0), defaults.duration("progress", 10.0)
+        defaults.finish()
+        self._variables(top)
+        tables = top.tables("step")
+        if not tables and "step" not in top:
+            top.complain("", "no [[step]]: at least one was expected")
+        steps = tuple(
+            self._step(table, number + 1, timeout_s) for number, table in enumerate(tables)
+        )
+        top.finish()
+        self.document.refuse()
+        script = Script(name, self.document.file, steps, on_fail, every_s, progress_s)
+        return Script(script.name, script.file, steps, on_fail, every_s, progress_s, self.variables)
+
+    def _targets(self, top: Table) -> tuple[str, ...]:
+        named = top.texts("targets")
+        for place, name in enumerate(named):
+            if name not in self.servers:
+                self._no_server(("targets", place), name)
+        return named or (tuple(self.servers) if len(self.servers) == 1 else ())
+
+    def _no_server(self, path: tuple[str | int, ...], name: str) -> None:
+        hint = nearest(name, self.servers) or f" (known: {one_of(self.servers)})"
+        self.document.complain(path, f'no server is named "{name}"{hint}')
+
+    def _variables(self, top: Table) -> None:
+        table = top.table("vars")
+        for key in table.names() if table is not None else ():
+            assert table is not None
+            value = table.raw(key)
+            if isinstance(value, str | int | float) and not isinstance(value, bool):
+                self.variables[key] = value
+            else:
+                table.complain(key, f"vars.{key}: a text or a number was expected")
+        for key, text in self.given.items():
+            if key not in self.variables:
+                hint = nearest(key, self.variables) or f" (known: {one_of(self.variables)})"
+                self.document.complain(("vars",), f'--var {key}: no variable "{key}"{hint}')
+            else:
+                self.variables[key] = text
+
+    def _step(self, table: Table, number: int, timeout_s: float) -> Step:
+        verb = self._verb(table)
+        step_id = table.text("id", f"step{number}")
+        if not _ID.fullmatch(step_id):
+            table.complain("id", "id: lower-case letters, digits and underscore were expected")
+        if step_id in self.steps or step_id in ("vars", "run"):
+            table.complain("id", f'id: "{step_id}" is taken')
+        table.text("name")
+        servers = self._step_servers(table, verb)
+        check = Arguments(self.document, self.variables, self.steps)
+        arguments = check.read(table, verb) if verb is not None else {}
+        when = check.conditions(table, "when") if "when" in table else ()
+        step = Step(
+            step_id,
+            verb.id if verb is not None else "",
+            servers,
+            arguments,
+            table.duration("timeout", timeout_s),
+            when,
+            table.flag("always"),
+            self.document.place(table.path)[0],
+        )
+        self._finish(table)
+        self.steps[step_id] = step
+        return step
+
+    def _verb(self, table: Table) -> Verb | None:
+        named = [key for key in table.names() if key in script_verbs()]
+        if len(named) == 1:
+            return VERBS[named[0]]
+        if named:
+            said = f"one verb a step was expected, not {len(named)}: {', '.join(named)}"
+            table.complain(named[1], said)
+            return VERBS[named[0]]
+        own = ("id", "name", "target", "timeout", "when", "always")
+        strange = [key for key in table.names() if key not in own]
+        hint = nearest(strange[0], script_verbs()) if strange else ""
+        said = f'"{strange[0]}" is no verb{hint}' if strange else "a verb was expected"
+        table.complain(strange[0] if strange else "", f"{said}; verbs: {one_of(script_verbs())}")
+        for key in strange:
+            table.raw(key)
+        return None
+
+    def _finish(self, table: Table) -> None:
+        """Unknown keys; a second verb was complained about already."""
+        for key in script_verbs():
+            table.raw(key)
+        table.finish()
+
+    def _step_servers(self, table: Table, verb: Verb | None) -> tuple[str, ...]:
+        if "target" in table:
+            name = table.text("target")
+            if name not in self.servers:
+                self._no_server((*table.path, "target"), name)
+            return (name,)
+        if verb is None or not verb.per_server:
+            return ()
+        if not self.targets:
+            table.complain("", 'which server? "targets" of the script or "target" of the step')
+        return self.targets
