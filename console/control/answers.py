@@ -1,4 +1,7 @@
-"""How the verbs that only look are answered, from State and stores: the same live and in a replay."""
+"""Answers of the verbs that only look, from State and stores: the same live and in a replay.
+
+Pure; asks nobody.
+"""
 
 from __future__ import annotations
 

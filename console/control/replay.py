@@ -97,7 +97,9 @@ class Replay:
             if isinstance(event, HealthSeen) and (event.server, event.path) == (server, path):
                 found = event
                 break
-        if found is None:
+        if found is not None:
+            self.player.advance(found.t_us)
+        else:
             cell = self.timeline.state.servers.get(server)
             found = cell.health if cell else None
         if found is None:
@@ -112,7 +114,7 @@ class Replay:
         if outcome is not None:
             return outcome
         for event in self.player.until(self.player.length_us):
-            if isinstance(event, LogAdvanced | LogFeedChanged) and event.log == log:
+            if isinstance(event, LogAdvanced | LogFeedChanged) and str(event.log) == log:
                 outcome = tail_outcome(self.timeline.state, self.timeline.logs, log, count)
                 if outcome is not None:
                     return outcome

@@ -68,17 +68,18 @@ class Timeline:
 
     def emit(self, event: Event) -> Event:
         """Stamp a new event, take it, and take what the watch rules conclude from it."""
-        stamped = self._stamp(event)
+        stamped = self._stamp(event, self.now_us)
         self.take(stamped)
         name = getattr(event, "server", None)
         if name is not None and name in self.state.servers:
-            self._conclude(name, self.state.servers[name])
+            self._conclude(name, self.state.servers[name], stamped.t_us)
         return stamped
 
     def watch(self) -> None:
         """Run every rule over every server: time has passed."""
+        now_us = self.now_us
         for name, server in self.state.servers.items():
-            self._conclude(name, server)
+            self._conclude(name, server, now_us)
 
     def take(self, item: Item) -> None:
         """Fold an item that is already stamped and hand it on."""
@@ -97,8 +98,8 @@ class Timeline:
         """A player moved on without an event."""
         self._played_us = at_us
 
-    def _stamp(self, event: Event) -> Event:
-        return replace(event, seq=self._seq + 1, t_us=self.now_us)
+    def _stamp(self, event: Event, t_us: int) -> Event:
+        return replace(event, seq=self._seq + 1, t_us=t_us)
 
     def _store(self, event: Event) -> None:
         match event:
@@ -113,11 +114,11 @@ class Timeline:
             case _:
                 pass
 
-    def _conclude(self, name: str, server: Server) -> None:
-        now_us = self.now_us
+    def _conclude(self, name: str, server: Server, now_us: int) -> None:
+        """What follows carries the time of what it follows from: a player gives both together."""
         for rule in self._rules:
             for event in rule(name, server, self.state, now_us):
-                self.take(self._stamp(event))
+                self.take(self._stamp(event, now_us))
 
 
 async def pair_clock(timeline: Timeline, clock: Clock, pace: Pace) -> None:
