@@ -138,7 +138,11 @@ def _cycle(
     cycle_ms = median(b - a for a, b in pairwise(starts)) / 1e6
     off = accepted.length / (cycle_ms / 1e3) / rate - 1
     if abs(off) > IDENTITY_TOLERANCE:
-        return cycle_ms, (), (f"cycles are uneven: L / C is {off:+.0%} off the decode rate",)
+        return (
+            cycle_ms,
+            (),
+            (f"cycles are uneven: L / C is {100 * off:+.0f} % off the decode rate",),
+        )
     return cycle_ms, (), ()
 
 

@@ -141,6 +141,19 @@ def detectable(base: Sequence[float], other: Sequence[float]) -> float:
     return math.expm1(reach * math.sqrt(va + vb))
 
 
+def detectable_paired(ratios: Sequence[float]) -> float:
+    """The same for ratios taken pair by pair, two at least."""
+    logs = [math.log(ratio) for ratio in ratios]
+    df = len(logs) - 1
+    reach = t_quantile((1 + LEVEL) / 2, df) + t_quantile(POWER, df)
+    return math.expm1(reach * stdev(logs) / math.sqrt(len(logs)))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values; the mean that makes ratios of arms exact inverses."""
+    return math.exp(fmean(math.log(value) for value in values))
+
+
 def runs_needed(cv: float, half: float, most: int = 200) -> int | None:
     """Runs per arm for a ratio within ± `half` at this coefficient of variation; None: over
     `most`. Two equal arms."""
