@@ -67,6 +67,12 @@ def summary(fact: FailureSeen, ranks: str = "") -> str:
                 text += f", {_short(get('free'))} free"
             others = [v for k, v in fact.detail if k == "other"]
             return text + "".join(f"; process {o}" for o in others)
+        case "kernel-oom":
+            what = "the cgroup's limit" if "MEMCG" in get("constraint") else "RAM"
+            return (
+                f"the kernel's OOM killer ended {get('process') or 'a process'}:"
+                f" host memory ran out ({what}), not GPU memory"
+            )
         case "illegal-access":
             return f"CUDA error: {get('what')}" + (f" ({ranks})" if ranks else "")
         case "nccl-timeout":

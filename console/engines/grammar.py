@@ -29,7 +29,7 @@ _DECODE = re.compile(
 
 _INNER = re.compile(
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] "
-    r"|\[rank\d+\]:\[[EWIF]\d{3,4} \d\d:\d\d:\d\d"
+    r"|(?:\[rank\d+\]:)?\[[EWIF]\d{3,4} \d\d:\d\d:\d\d\.\d+ "
     r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\]"
     r"|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w =]*pid=\d+\) "
     r"|(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN) "
@@ -83,8 +83,9 @@ def general(text: str) -> tuple[Line, ...]:
         head = replace(outer, at=m[1], ranks=m[2] or "", style="sglang")
         return (Line(head, rest[m.end(2 if m[2] else 1) + 2 :], _decode(m)),)
     found: list[Line] = []
-    for piece in _pieces(rest):
-        found += _piece(outer, piece)
+    for text_line in rest.split("\n"):  # a JSON log may carry a whole traceback in one line
+        for piece in _pieces(text_line):
+            found += _piece(outer, piece)
     return tuple(found)
 
 

@@ -157,7 +157,7 @@ def _json(head: Head, text: str) -> tuple[Head, str] | None:
         source=source,
         process=process,
     )
-    return changed, message.rstrip("\n")
+    return changed, plain(message.rstrip("\n"))
 
 
 def behead(head: Head, text: str) -> tuple[Head, str]:

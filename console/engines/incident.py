@@ -88,8 +88,8 @@ def _failed(
         incident = Incident(fact, at, at)
     elif marker.weight > marker_of(incident.cause).weight and marker.fatal:
         incident = replace(incident, cause=fact, cause_at=at, ranks=())
-    elif fact.marker == incident.cause.marker and len(fact.detail) > len(incident.cause.detail):
-        incident = replace(incident, cause=fact)
+    elif fact.marker == incident.cause.marker:
+        incident = replace(incident, cause=_merged(incident.cause, fact))
     if fact.marker == incident.cause.marker and rank and rank not in incident.ranks:
         incident = replace(incident, ranks=(*incident.ranks, rank))
     if fact.get("enqueued") and rank:
@@ -98,6 +98,13 @@ def _failed(
     if fact.marker in ("sigquit", "killed", "child-crash"):
         incident = replace(incident, signals=(*incident.signals, fact.marker)[-_EVIDENCE:])
     return _shown(incident, placed)
+
+
+def _merged(cause: FailureSeen, again: FailureSeen) -> FailureSeen:
+    """Several lines about one failure: each may give a figure that the others do not."""
+    known = {name for name, _ in cause.detail}
+    more = tuple(d for d in again.detail if d[0] not in known)
+    return FailureSeen(cause.marker, (*cause.detail, *more)) if more else cause
 
 
 def _shown(incident: Incident, placed: Placed) -> Incident:

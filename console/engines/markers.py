@@ -35,7 +35,7 @@ MARKERS: tuple[Marker, ...] = (
         ),
         r"(?:Memory cgroup out of memory|Out of memory): Killed process (?P<pid>\d+)"
         r" \((?P<process>[^)]*)\)(?:.*?anon-rss:(?P<rss_kb>\d+)kB)?"
-        r"|oom-kill:constraint=(?P<constraint>\w+).*?task=(?P<task>[^,]*),pid=(?P<victim>\d+)"
+        r"|oom-kill:constraint=(?P<constraint>\w+).*?task=(?P<process2>[^,]*),pid=(?P<pid2>\d+)"
         r"|killed by the OOM killer|Failed with result 'oom-kill'",
         "the kernel's OOM killer ended a process: host memory (RAM or the cgroup's limit) ran out,"
         " not GPU memory",
@@ -277,9 +277,11 @@ MARKERS: tuple[Marker, ...] = (
             "ggml_abort",
             "Fatal Python error",
             "Segmentation fault",
+            "Segfault",
             "terminate called",
         ),
-        r"GGML_ASSERT\(|ggml_abort|Fatal Python error: (?P<what>\w[\w ]*)|Segmentation fault"
+        r"GGML_ASSERT\(|ggml_abort|Fatal Python error: (?P<what>\w[\w ]*)"
+        r"|Segmentation fault|Segfault encountered"
         r"|terminate called after throwing an instance of '(?P<kind>[^']*)'",
         "a process aborted outside Python",
         True,

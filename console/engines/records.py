@@ -15,8 +15,9 @@ from console.engines.line import Head, Line
 
 _OPENS = re.compile(
     r".*Traceback \(most recent call last\)|.*[Pp]y-?[Ss]py dump|Fatal Python error"
-    r"|Exception raised from |\S+: \w*Warning: |Thread 0x|Current thread 0x"
+    r"|Exception raised from |Thread 0x|Current thread 0x|!+ Segfault"
 )
+_WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
 _INDENTED = re.compile(r"[ \t]")
 _SINGLE = frozenset({"killed", "sigquit", "child-crash", "draining", "port-next", "kernel-oom"})
 _MAX_SOURCES = 64
@@ -86,6 +87,8 @@ class Records:
             return None
         failed = line.fact if isinstance(line.fact, FailureSeen) else None
         if failed and failed.marker in _SINGLE:
+            return None
+        if _WARNING.match(line.text):
             return None
         if crash and (line.fact is None or failed):
             return crash
