@@ -1,12 +1,14 @@
 """What a pseudo-terminal and a tmux pane have in common: text to wait for, and an end.
 
-ENVIRONMENT is the terminal and the locale every program under test gets.
+It also owns the environment of programs under test: never the size or tmux of the person's
+own terminal.
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -15,7 +17,15 @@ from tests.rig.waiting import auntil, until
 
 Wanted = str | Callable[[str], bool]
 
-ENVIRONMENT = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
+TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8"}
+ANOTHER_TERMINALS = {"COLUMNS", "LINES", "TMUX", "TMUX_PANE"}
+
+
+def environment(env: Mapping[str, str] | None) -> dict[str, str]:
+    """`env`, or this process's, for a terminal of its own; pytest-xdist exports a false size."""
+    given = os.environ if env is None else env
+    kept = {name: value for name, value in given.items() if name not in ANOTHER_TERMINALS}
+    return {**kept, **TERMINAL}
 
 
 class Screen(ABC):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pyte
 
-from tests.rig.screen import ENVIRONMENT, Screen
+from tests.rig.screen import Screen, environment
 from tests.rig.waiting import until
 
 KEYS = {
@@ -76,7 +76,7 @@ class Terminal(Screen):
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={**(os.environ if env is None else env), **ENVIRONMENT},
+            env=environment(env),
             cwd=cwd,
         )
         os.close(slave)

@@ -57,6 +57,15 @@ def test_size_screen_and_exit_code(kind: Callable[..., Terminal | Tmux]) -> None
 
 
 @pytest.mark.parametrize("kind", BOTH)
+def test_size_of_the_persons_terminal_is_not_passed_on(
+    kind: Callable[..., Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "44")
+    with kind(["sh", "-c", "echo [$COLUMNS] $TERM; exec sleep 60"]) as shown:
+        assert shown.wait_for("[").split()[0] == "[]"
+
+
+@pytest.mark.parametrize("kind", BOTH)
 def test_missed_text_fails_with_the_screen(kind: Callable[..., Screen]) -> None:
     with kind(TALKING) as shown:
         shown.wait_for("size")

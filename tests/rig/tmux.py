@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.rig.process import runs
-from tests.rig.screen import ENVIRONMENT, Screen
+from tests.rig.screen import Screen, environment
 from tests.rig.waiting import until
 
 
@@ -32,8 +32,7 @@ class Tmux(Screen):
         cwd: Path | None = None,
     ) -> None:
         self._socket_name = f"rig-{uuid.uuid4().hex[:12]}"
-        whole = {**(os.environ if env is None else env), **ENVIRONMENT}
-        self._env = {name: value for name, value in whole.items() if name != "TMUX"}
+        self._env = environment(env)
         options = ["remain-on-exit on", "status off", "escape-time 0"]
         options.append("default-terminal tmux-256color")
         words = ["start-server", ";"]
