@@ -32,12 +32,17 @@ class Style:
 RESET = "\x1b[0m"
 DEFAULT = Style()
 
-# Characters that act, hide or reorder instead of showing; C0 (but TAB), DEL and C1 among them.
-UNSEEN = (
-    "\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb"
-    "\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+UNSEEN_RANGES = (
+    *((0x00, 0x08), (0x0A, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C)),
+    *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x2028, 0x202E)),
+    *((0x2060, 0x206F), (0x3164, 0x3164), (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
+    *((0xFFF0, 0xFFFB), (0xFFFE, 0xFFFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A)),
+    (0xE0000, 0xE0FFF),
 )
+"""Characters that act, hide or reorder instead of showing; C0 (but TAB), DEL and C1 among them."""
+
+UNSEEN = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in UNSEEN_RANGES)
+"""The same as the inside of a character class."""
 
 UNSEEN_BYTES = (
     rb"[\x00-\x08\x0b-\x1f\x7f\xc2\xcd\xd8\xe1-\xe3\xef\xf0\xf3](?:(?<=[\x00-\x7f])"
@@ -47,26 +52,33 @@ UNSEEN_BYTES = (
     rb"|(?<=\xef)(?:\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xbb\xbe\xbf])"
     rb"|(?<=\xf0)(?:\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])|(?<=\xf3)\xa0)"
 )
-"""The same characters in UTF-8 (but the line feed), as a pattern over many lines at once."""
+"""The same in UTF-8 (but the line feed), as a pattern over many lines at once."""
 
-# C0 inside a sequence is executed and the sequence goes on; only CAN, SUB and ESC end it.
+# C0 inside a sequence is executed and the sequence goes on; only CAN, SUB and ESC end it. No
+# sequence holds the ESC of another, so that each kind can be found on its own, strings first.
 _C0 = r"\x00-\x17\x19\x1c-\x1f\x7f"
-_TEXT_END = r"(?:\x1b\\|[\x9c\x18\x1a])?"
-_SEQUENCE = (
-    rf"(?P<csi>(?:\x1b[{_C0}]*+\[|\x9b)(?:\[[A-E]|[{_C0} -?]*+[@-~]?))"
-    rf"|(?P<osc>(?:\x1b[{_C0}]*+\]|\x9d)(?:[^\x07\x18\x1a\x1b\x9c]++|\x1b(?!\\))*+"
-    rf"(?:\x07|{_TEXT_END}))"
-    rf"|(?P<text>(?:\x1b[{_C0}]*+[PX^_k]|[\x90\x98\x9e\x9f])"
-    rf"(?:[^\x18\x1a\x1b\x9c]++|\x1b(?!\\))*+{_TEXT_END})"
-    rf"|(?P<esc>\x1b(?:[{_C0}]*+(?:[ -/][{_C0} -/]*+[0-~]?|[NO][ -~]?|[0-~]))?)"
+_ST = r"(?:\x1b\\|[\x9c\x18\x1a])?"
+WIRE_SGR = re.compile(r"(?:\x1b\[|\x9b)[0-9;:]{0,256}m")
+"""A colour code as a program sends it; a longer one is no colour code but an attack."""
+
+STRING = re.compile(
+    rf"(?:\x1b[{_C0}]*+(?P<kind>[]PX^_k])|(?P<c1>[\x9d\x90\x98\x9e\x9f]))"
+    rf"(?:(?<=[]\x9d])(?:[^\x07\x18\x1a\x1b\x9c]++|\x1b(?!\\))*+(?:\x07|{_ST})"
+    rf"|(?<![]\x9d])(?:[^\x18\x1a\x1b\x9c]++|\x1b(?!\\))*+{_ST})"
 )
-UNSAFE = re.compile(rf"{_SEQUENCE}|(?P<run>(?P<one>[{UNSEEN}])(?P=one)*+)", re.DOTALL)
-"""One whole sequence (groups csi, osc, text, esc) or a run of one unseen character (run, one)."""
+"""A control string with its payload, ended or not; groups kind (7-bit) and c1 tell which."""
+
+CSI = re.compile(rf"(?!{WIRE_SGR.pattern})(?:\x1b[{_C0}]*+\[|\x9b)(?:\[[A-E]|[{_C0} -?]*+[@-~]?)")
+"""A control sequence, ended or not, that is no colour code."""
+
+ESC = re.compile(rf"\x1b(?!\[)(?:[{_C0}]*+(?:[ -/][{_C0} -/]*+[0-~]?|[NO][ -~]?|[0-~]))?")
+"""Any other escape sequence, ended or not, in text that holds no strings and no CSI."""
+
+RUN = re.compile(f"([{UNSEEN}])\\1{{3,}}")
+"""Four or more of the same unseen character."""
 
 SGR = re.compile("\x1b\\[([0-9;]*)m")
 """A colour code as it stands in cleaned text; group 1 holds its codes."""
-
-_WIRE_SGR = re.compile(r"(?:\x1b\[|\x9b)([0-9;:]*)m")
 
 _ON = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 21: "underline", 7: "reverse", 9: "strike"}
 _OFF = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}
@@ -77,21 +89,10 @@ _KEPT = frozenset(
 )
 
 
-def canonical(sequence: str) -> str | None:
-    """The codes of a colour sequence in canonical form ("1;31", "" if none may stay).
-
-    None if the sequence is no plain SGR (ECMA-48 8.3.117), whatever else it may be.
-    """
-    # Programs use a handful of colours; only short sequences are worth remembering.
-    return _short(sequence) if len(sequence) <= 24 else _canonical(sequence)
-
-
-def _canonical(sequence: str) -> str | None:
-    found = _WIRE_SGR.fullmatch(sequence)
-    return None if found is None else ";".join(_codes(found[1]))
-
-
-_short = lru_cache(maxsize=1024)(_canonical)
+@lru_cache(maxsize=1024)
+def canonical(sequence: str) -> str:
+    """The codes of what WIRE_SGR found (ECMA-48 8.3.117) in canonical form: "1;31", "" if none."""
+    return ";".join(_codes(sequence[:-1].lstrip("\x1b[\x9b")))
 
 
 def _codes(body: str) -> Iterator[str]:
@@ -146,12 +147,9 @@ def _number(field: str) -> int:
     return int(field or "0")
 
 
+@lru_cache(maxsize=1024)
 def after(style: Style, codes: str) -> Style:
     """The look that canonical codes (as in SGR group 1) lead to from a given one."""
-    return _after_short(style, codes) if len(codes) <= 24 else _after(style, codes)
-
-
-def _after(style: Style, codes: str) -> Style:
     numbers = iter([int(code or "0") for code in codes.split(";")])
     for code in numbers:
         if code == 0:
@@ -168,9 +166,6 @@ def _after(style: Style, codes: str) -> Style:
         elif 40 <= code <= 49 or 100 <= code <= 107:
             style = replace(style, bg=_palette(code - 40))
     return style
-
-
-_after_short = lru_cache(maxsize=1024)(_after)
 
 
 def _extended(numbers: Iterator[int]) -> Colour:

@@ -94,7 +94,7 @@ class Masks:
                 return
             del self._seen[next(iter(self._seen))]
         where[value] = _forms(value)
-        forms = {*chain(*self._given.values(), *self._seen.values())}
+        forms = dict.fromkeys(chain(*self._given.values(), *self._seen.values()))
         self.forms = tuple(sorted(forms, key=len, reverse=True))
 
 

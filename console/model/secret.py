@@ -24,6 +24,10 @@ class Secret:
     value: str = ""
 
 
+MAX_CANDIDATES = 20_000
+"""Places in one text that may hold a secret; a text with more is an attack, masked as a whole."""
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -50,7 +54,7 @@ _BEFORE = {
     "pwd": _ACCOUNTS,
     "auth": _words("basic docker proxy redis registry"),
     "signature": _words("amz goog"),
-    "tokens": _GRANTING,
+    "tokens": _words("access api auth bearer refresh secret"),
     "keys": _GRANTING,
 }
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -87,7 +91,7 @@ def is_secret_key(name: str) -> bool:
 # only where every branch starts with a literal and few positions hold it.
 SUSPECT = (
     rb"k(?:ey|(?<=sk)[-_]|(?<=ak)ia|(?<=cook)ie"
-    rb"|(?<=tok)en(?:(?<=[acehipst][-_]token)s)?[_-]?[0-9]{0,8}\\{0,8}"
+    rb"|(?<=tok)en(?:(?<=(?:api|uth|ess|rer|esh|ret)[_-]token)s)?[_-]?[0-9]{0,8}\\{0,8}"
     rb"(?:[\"'`]|\]?[ \t]{0,8}(?:=|%3d|:(?![ \t]*[0-9.]+(?:[,\s]|\Z)))))"
     rb"|c(?:(?<=sec)ret|redential)|p(?=ass)|w(?<=pw)d|h(?<=auth)|b(?=earer)|@"
     rb"|z(?:(?<=x-amz)|(?<=aiz)a)|j(?<=eyj)|v(?<=nv)api-|x(?=app-|ox)"
@@ -118,6 +122,10 @@ _SHAPES = re.compile(
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'`]*+:([^\s/?\"'`]+)@|://([^\s/:@\"'`]{20,})@")
 _NAMED = re.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z0-9_.-]++)"
+    # What a secret name can end in, so that other names cost no call.
+    r"(?i:(?<=key)|(?<=keys)|(?<=token)|(?<=tokens)|(?<=secret)|(?<=secrets)|(?<=word)|(?<=passwd)"
+    r"|(?<=phrase)|(?<=code)|(?<=pass)|(?<=pwd)|(?<=credential)|(?<=credentials)|(?<=auth)"
+    r"|(?<=authorization)|(?<=signature)|(?<=sig)|(?<=cookie)|(?<=[0-9_.-]))"
     r"(?:(?P<quote>\\{0,8}[\"'`])?\]?[ \t]{0,8}(?P<sep>[:=]=?>?|%3[dD])(?P<gap>[ \t]{0,8})"
     r"|(?P<argument>[ \t]++(?!-)|\\{0,8}[\"'],[ \t]{0,8}|<NUL>))"
 )
@@ -128,9 +136,11 @@ _QUOTED = re.compile(
     r"(?P<body>(?:(?!(?P=open))(?:\\.|.))*+)",
     re.DOTALL,
 )
-_LIST = re.compile(r"\[(?P<body>[^\]]*+)")
+_LIST = re.compile(r"\[[^\[\]]*+")
+_ITEM = re.compile(r"([\"'])((?:(?!\1)(?:\\.|.))++)", re.DOTALL)
 _BARE = re.compile(
-    r"(?:(?!\\{0,8}[\"'`](?:[\s,;:)}\]>\\]|\Z)|[,;][\"']?[A-Za-z_][\w.-]*[\"']?[=:]|&[\w.%-]+=|<NUL>)\S)++"
+    r"(?![{(\[])(?:(?!\\{0,8}[\"'`](?:[\s,;:)}\]>\\]|\Z)|[,;][\"']?[A-Za-z_][\w.-]*[\"']?[=:]"
+    r"|&[\w.%-]+=|<NUL>)\S)++"
 )
 _CLOSERS = ",;)}].:"
 _NOT_VALUES = frozenset(["none", "null", "nil", "true", "false", "undefined", '""', "''", MASKED])
@@ -163,6 +173,15 @@ def secrets_in(text: str) -> Iterator[Secret]:
     """
     if not _SUSPECT.search(text.encode("utf-8", "replace").lower()):
         return
+    for count, secret in enumerate(_candidates(text)):
+        if count >= MAX_CANDIDATES:
+            yield Secret(0, len(text))
+            return
+        if secret:
+            yield secret
+
+
+def _candidates(text: str) -> Iterator[Secret | None]:
     for found in _SHAPES.finditer(text):
         yield Secret(*found.span())
     for found in _URL_PASSWORD.finditer(text):
@@ -172,24 +191,28 @@ def secrets_in(text: str) -> Iterator[Secret]:
     yield from _under_names(text)
 
 
-def _after_bearer(text: str) -> Iterator[Secret]:
+def _after_bearer(text: str) -> Iterator[Secret | None]:
     at = 0
     while found := _BEARER.search(text, at):
         at = found.end()
         value = _BARE.match(text, at)
-        if value and _stripped(value).lower() not in _PROSE:
-            at = value.end()
-            secret = _stripped(value)
-            yield _secret(value.start(), value.start() + len(secret), secret)
+        if value is None or _stripped(value).lower() in _PROSE:
+            yield None
+            continue
+        at = value.end()
+        secret = _stripped(value)
+        yield _secret(value.start(), value.start() + len(secret), secret)
 
 
-def _under_names(text: str) -> Iterator[Secret]:
+def _under_names(text: str) -> Iterator[Secret | None]:
     at = 0
     while found := _NAMED.search(text, at):
         at = found.end()
-        if _names_secret(text, found) and (secret := _value(text, found)):
-            at = max(at, secret.end)
-            yield secret
+        yield None
+        if _names_secret(text, found):
+            for secret in _values(text, found):
+                at = max(at, secret.end)
+                yield secret
 
 
 def _names_secret(text: str, found: re.Match[str]) -> bool:
@@ -199,39 +222,41 @@ def _names_secret(text: str, found: re.Match[str]) -> bool:
     if separator != ":" and found["gap"] and text[found.start("sep") - 1] not in " \t":
         # `NAME= command`: an empty assignment before a command.
         return False
-    if separator == ":" and not found["quote"] and text[: found.start()].endswith("#"):
+    start = found.start()
+    if separator == ":" and not found["quote"] and start and text[start - 1] == "#":
         return False
     if is_secret_key(name):
         return True
     lowered = name.lower()
     if lowered in ("key", "keys"):
-        return text[max(0, found.start() - 4) : found.start()].lower() == "api "
+        return text[max(0, start - 4) : start].lower() == "api "
     return lowered in ("sig", "signature") and separator != ":"
 
 
-def _value(text: str, found: re.Match[str]) -> Secret | None:
+def _values(text: str, found: re.Match[str]) -> Iterator[Secret]:
     at = found.end()
+    if text.startswith("[", at):
+        listed = _LIST.match(text, at)
+        for item in _ITEM.finditer(text, at, listed.end() if listed else at):
+            yield _secret(*item.span(2), item[2])
+        return
     lone = found["name"].lower().lstrip("-") in _LONE
     prose = found["sep"] == ":" and not found["quote"]
-    if listed := _LIST.match(text, at):
-        if not re.search("[\"']", listed[0]):
-            return None
-        return _secret(*listed.span("body"), listed["body"].strip("\"'"))
     if quoted := _QUOTED.match(text, at):
         secret = bare_credential(quoted["body"])
         start, end = quoted.end("body") - len(secret), quoted.end("body")
-        odd_only = lone
+        vague = lone
     else:
         scheme = _SCHEME.match(text, at)
         value = _BARE.match(text, scheme.end() if scheme else at)
-        if value is None or value[0][0] in "{([":
-            return None
+        if value is None:
+            return
         secret = _stripped(value)
         start, end = value.start(), value.start() + len(secret)
-        odd_only = lone or prose
+        vague = lone or prose
     if not is_value(secret) or (lone and (is_number(secret) or (prose and not _is_odd(secret)))):
-        return None
-    return _secret(start, end, secret if not odd_only or _is_odd(secret) else "")
+        return
+    yield _secret(start, end, "" if vague and not _is_odd(secret) else secret)
 
 
 def _secret(start: int, end: int, value: str) -> Secret:

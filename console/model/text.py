@@ -13,7 +13,22 @@ from heapq import heapify, heappop
 from itertools import islice
 from typing import NewType
 
-from console.model.ansi import DEFAULT, RESET, SGR, UNSAFE, UNSEEN_BYTES, Style, after, canonical
+from console.model.ansi import (
+    CSI,
+    DEFAULT,
+    ESC,
+    RESET,
+    RUN,
+    SGR,
+    STRING,
+    UNSEEN,
+    UNSEEN_BYTES,
+    UNSEEN_RANGES,
+    WIRE_SGR,
+    Style,
+    after,
+    canonical,
+)
 from console.model.mask import Masks
 from console.model.secret import SUSPECT
 
@@ -25,20 +40,22 @@ _C0_NAMES = (
 )
 _C0 = _C0_NAMES.split()
 _STRINGS = {
-    "P": "<DCS>",
-    "\x90": "<DCS>",
-    "X": "<SOS>",
-    "\x98": "<SOS>",
-    "^": "<PM>",
-    "\x9e": "<PM>",
-    "_": "<APC>",
-    "\x9f": "<APC>",
-    "k": "<ESC>",
+    introducer: f"\x9d<{name}>"
+    for name, introducers in {
+        "OSC": "]\x9d",
+        "DCS": "P\x90",
+        "SOS": "X\x98",
+        "PM": "^\x9e",
+        "APC": "_\x9f",
+        "ESC": "k",
+    }.items()
+    for introducer in introducers
 }
-_INTRODUCER = re.compile("[PX^_k\x90\x98\x9e\x9f]")
+_INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
 _UNSEEN = re.compile(UNSEEN_BYTES)
 _SUSPECT = re.compile(SUSPECT)
 _BATCH = 1024
+_MAX_SEQUENCES = 50_000
 
 
 def clean(raw: bytes | str, masks: Masks) -> Clean:
@@ -131,53 +148,56 @@ def _touched(joined: bytes, find: Callable[[bytes, int], int], start: int) -> It
         number += 1
 
 
-class _Pen:
-    """Rewrites one text's sequences and remembers the look they lead to."""
-
-    __slots__ = ("style",)
-
-    def __init__(self) -> None:
-        self.style = DEFAULT
-
-    def name(self, found: re.Match[str]) -> str:
-        match found.lastgroup:
-            case "csi":
-                return self._csi(found[0])
-            case "osc":
-                return "<OSC>"
-            case "text":
-                introducer = _INTRODUCER.search(found[0])
-                assert introducer is not None
-                return _STRINGS[introducer[0]]
-            case "esc":
-                return "<ESC>"
-            case _:
-                return _run(found["one"], len(found[0]))
-
-    def _csi(self, sequence: str) -> str:
-        codes = canonical(sequence)
-        if codes is None:
-            return "<CSI>"
-        if not codes:
-            return ""
-        self.style = after(self.style, codes)
-        return f"\x1b[{codes}m"
-
-
 def _named(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    pen = _Pen()
-    named = UNSAFE.sub(pen.name, text)
-    return named if pen.style == DEFAULT else named + RESET
+    if len(text) > _MAX_SEQUENCES and len(_INTRODUCER.findall(text)) > _MAX_SEQUENCES:
+        # No program writes such a line. What it holds is shown, harmless, at a bounded cost.
+        text = RUN.sub(_run, text).replace("\x1b", "<ESC>")
+    elif _INTRODUCER.search(text):
+        text = _sequences_named(text)
+    text = RUN.sub(_run, text)
+    return text.translate(_NAMES) if _SINGLE.search(text) else text
 
 
-def _run(character: str, count: int) -> str:
-    code = ord(character)
+def _sequences_named(text: str) -> str:
+    # U+009D before a name keeps a lone ESC from taking the name's first letter for its own; none
+    # is left of the text's own, all of them having opened strings.
+    text = STRING.sub(lambda found: _STRINGS[found["kind"] or found["c1"]], text)
+    text = CSI.sub("\x9d<CSI>", text)
+    text = ESC.sub("<ESC>", text).replace("\x9d", "")
+    return _coloured(text) if "\x1b" in text or "\x9b" in text else text
+
+
+def _coloured(text: str) -> str:
+    style = DEFAULT
+
+    def rewrite(found: re.Match[str]) -> str:
+        nonlocal style
+        codes = canonical(found[0])
+        if not codes:
+            return ""
+        style = after(style, codes)
+        return f"\x1b[{codes}m"
+
+    text = WIRE_SGR.sub(rewrite, text)
+    return text if style == DEFAULT else text + RESET
+
+
+def _name(code: int) -> str:
     if code < 32:
-        name = f"<{_C0[code]}>"
-    elif code == 127:
-        name = "<DEL>"
-    else:
-        name = f"<U+{code:04X}>"
-    return f"{name}×{count}" if count > 3 else name * count
+        return f"<{_C0[code]}>"
+    return "<DEL>" if code == 127 else f"<U+{code:04X}>"
+
+
+def _run(found: re.Match[str]) -> str:
+    return f"{_name(ord(found[1]))}×{len(found[0])}"
+
+
+_SINGLE = re.compile(f"(?!\x1b)[{UNSEEN}]")
+_NAMES = {
+    code: _name(code)
+    for first, last in UNSEEN_RANGES
+    for code in range(first, last + 1)
+    if code != 0x1B
+}
