@@ -137,13 +137,15 @@ _QUOTED = re.compile(
     re.DOTALL,
 )
 _LIST = re.compile(r"\[[^\[\]]*+")
-_ITEM = re.compile(r"([\"'])((?:(?!\1)(?:\\.|.))++)", re.DOTALL)
+_ITEM = re.compile(r"([\"'])((?:(?!\1)(?:\\.|.))++)\1?", re.DOTALL)
 _BARE = re.compile(
     r"(?![{(\[])(?:(?!\\{0,8}[\"'`](?:[\s,;:)}\]>\\]|\Z)|[,;][\"']?[A-Za-z_][\w.-]*[\"']?[=:]"
     r"|&[\w.%-]+=|<NUL>)\S)++"
 )
 _CLOSERS = ",;)}].:"
-_NOT_VALUES = frozenset(["none", "null", "nil", "true", "false", "undefined", '""', "''", MASKED])
+_NOT_VALUES = frozenset(
+    ["", "none", "null", "nil", "true", "false", "undefined", '""', "''", MASKED]
+)
 _NUMBER = re.compile(r"[+-]?[0-9.,_]+(?:[eE][+-]?[0-9]{1,3})?")
 _REFERENCE = re.compile(r"\$.*|[A-Z_]+|%\(?\w+\)?s?", re.DOTALL)
 _LONE = _words("token secret credential credentials")
