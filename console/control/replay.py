@@ -13,13 +13,13 @@ from console.control.answers import expected_code, health_outcome, line_count, t
 from console.control.port import Argument, Outcome
 from console.model.clock import US_PER_S, Clock
 from console.model.exits import Exit
-from console.model.fleet import LogId
+from console.model.fleet import Fleet, LogId, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
 from console.session.journal import Journal
 from console.session.player import Player
-from console.stream.server_events import HealthSeen, LogAdvanced, LogFeedChanged
+from console.stream.server_events import HealthSeen, ServerListed
 from console.stream.timeline import Timeline
 
 _JUMP_US = 10 * US_PER_S
@@ -31,9 +31,22 @@ class Replay:
     def __init__(self, journal: Journal, clock: Clock, masks: Masks) -> None:
         self.timeline = Timeline(clock, logs=journal)
         self.player = Player(journal, self.timeline.take, self.timeline.played_to)
-        self.timeline.played_to(0)
+        self.player.seek(0)
         self._masks = masks
         self._clock = clock
+
+    def fleet(self) -> Fleet:
+        """The servers this recording names, in its order."""
+        index = self.player.journal.index
+        servers: dict[str, Server] = {}
+        for number in index.of_kind("server"):
+            event = self.player.journal.event(number)
+            if isinstance(event, ServerListed):
+                servers[event.server] = Server(
+                    event.server, event.slot, event.arm, event.url, event.engine
+                )
+        opened = self.timeline.state.session.opened
+        return Fleet(opened.fleet if opened else "recording", servers=tuple(servers.values()))
 
     @property
     def playback(self) -> Player:
@@ -53,10 +66,17 @@ class Replay:
                 return "this is a replay: nothing can be changed"
 
     async def pass_time(self, seconds: float) -> bool:
-        """Play on by that much at once."""
-        if self.player.at_end:
+        """Play on by that much at once; a wait that looks between must not miss an answer."""
+        player = self.player
+        if player.at_end:
             return False
-        self.player.advance(self.player.position_us + round(seconds * US_PER_S))
+        target_us = player.position_us + round(seconds * US_PER_S)
+        for number in player.next_of("health", "standing"):
+            at_us = player.journal.index.t_us[number]
+            before = player.journal.index.kind_of(number) == "health"
+            target_us = min(target_us, at_us - 1 if before else at_us)
+            break
+        player.advance(max(target_us, player.position_us))
         return True
 
     async def do(
@@ -93,12 +113,12 @@ class Replay:
         """The next recorded answer, as a live request would bring a new one; else the latest."""
         path = str(given.get("path", "/health"))
         found: HealthSeen | None = None
-        for event in self.player.until(self.player.length_us):
+        for number in self.player.next_of("health"):
+            event = self.player.journal.event(number)
             if isinstance(event, HealthSeen) and (event.server, event.path) == (server, path):
                 found = event
+                self.player.advance(event.t_us)
                 break
-        if found is not None:
-            self.player.advance(found.t_us)
         else:
             cell = self.timeline.state.servers.get(server)
             found = cell.health if cell else None
@@ -113,11 +133,11 @@ class Replay:
         outcome = tail_outcome(self.timeline.state, self.timeline.logs, log, count)
         if outcome is not None:
             return outcome
-        for event in self.player.until(self.player.length_us):
-            if isinstance(event, LogAdvanced | LogFeedChanged) and str(event.log) == log:
-                outcome = tail_outcome(self.timeline.state, self.timeline.logs, log, count)
-                if outcome is not None:
-                    return outcome
+        for number in self.player.next_of("log", "feed"):
+            self.player.advance(self.player.journal.index.t_us[number])
+            outcome = tail_outcome(self.timeline.state, self.timeline.logs, log, count)
+            if outcome is not None:
+                return outcome
         return Outcome(Exit.STEP, clean(f"{server}: no log in this recording", self._masks))
 
     def _save(self, target: Path) -> Outcome:
@@ -156,5 +176,5 @@ class Replay:
             case "end":
                 player.seek(player.length_us)
             case "goto":
-                to = given.get("t_us", 0)
+                to = given.get("at_us", 0)
                 player.seek(int(to) if isinstance(to, int | float) else 0)

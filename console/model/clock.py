@@ -16,6 +16,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 US_PER_S = 1_000_000
+UTC_NAME = "%Y-%m-%dT%H-%M-%SZ"
+"""UTC in a file's name."""
 
 
 class Clock(Protocol):

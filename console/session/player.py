@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from console.model.clock import US_PER_S, Clock
+from console.model.clock import Clock
 from console.session.journal import Journal
 from console.stream.events import Event
 from console.stream.state import Item, Jump
@@ -106,11 +106,13 @@ class Player:
         at_us = self.journal.index.t_us[target - 1] if target else 0
         self._jump(target, at_us)
 
-    def next_event_us(self) -> int | None:
-        """When the next event comes, or None at the end."""
-        if self.at_end:
-            return None
-        return self.journal.index.t_us[self._next]
+    def next_of(self, *kinds: str) -> Iterator[int]:
+        """The numbers of the coming blocks of these kinds."""
+        index = self.journal.index
+        wanted = {index.kinds.index(kind) for kind in kinds if kind in index.kinds}
+        for number in range(self._next, len(index)):
+            if index.kind[number] in wanted:
+                yield number
 
     def faster(self, by: int) -> None:
         """One step up or down the speeds."""
@@ -133,8 +135,3 @@ class Player:
         self._next = number
         self.position_us = at_us
         self._take(Jump(self.journal.state_before(number), at_us))
-
-
-def seconds(t_us: int) -> float:
-    """Microseconds as seconds, for a person."""
-    return t_us / US_PER_S

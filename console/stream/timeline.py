@@ -66,6 +66,11 @@ class Timeline:
         """Call it with every item from now on, after State took it. It must return at once."""
         self._subscribers.append(subscriber)
 
+    def open(self, events: Iterable[Event]) -> None:
+        """Take what is known when the session begins: all of it at t = 0."""
+        for event in events:
+            self.take(self._stamp(event, 0))
+
     def emit(self, event: Event) -> Event:
         """Stamp a new event, take it, and take what the watch rules conclude from it."""
         stamped = self._stamp(event, self.now_us)

@@ -1,0 +1,99 @@
+"""The command line: arguments, exit codes, and nothing else.
+
+Imports no front end, transport or service before it knows that one is needed: `--help` must stay
+instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn
+
+from console.model.exits import MEANINGS, Exit
+
+COMMANDS = {
+    "session": "look into a saved session",
+    "script": "check a script without running it",
+}
+
+_EPILOG = "exit codes:\n" + "\n".join(
+    f"  {code.value:>3}  {meaning}" for code, meaning in MEANINGS.items()
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(Exit.USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+def written_version() -> str:
+    """The version of this program."""
+    try:
+        return version("spec-console")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the program without a subcommand."""
+    made = _Parser(
+        prog="spec-console",
+        description="Does speculative decoding beat my baseline, on this box, as it is configured "
+        "right now? Operator console for LLM inference servers over SSH.",
+        epilog="subcommands:\n"
+        + "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+        + "\n\n"
+        + _EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--version", action="version", version=f"spec-console {written_version()}")
+    made.add_argument(
+        "--fleet",
+        metavar="FILE",
+        help="fleet file (else ./fleet.toml, else the configuration folder's)",
+    )
+    made.add_argument("--replay", metavar="SESSION", help="replay a saved session")
+    made.add_argument(
+        "--script",
+        metavar="FILE",
+        help="run a script without a screen; with --replay, against a recording",
+    )
+    made.add_argument("--demo", action="store_true", help="try it without any server")
+    made.add_argument(
+        "--var",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set a variable of the script",
+    )
+    made.add_argument("--json", action="store_true", help="script: JSON lines on standard output")
+    made.add_argument("--quiet", action="store_true", help="script: tell only what failed")
+    made.add_argument("--dry-run", action="store_true", help="script: look, but change nothing")
+    made.add_argument("--no-record", action="store_true", help="write no session file")
+    made.add_argument("--record", metavar="FILE", help="write the session file here")
+    made.add_argument("--theme", metavar="NAME", help="theme of the screen")
+    made.add_argument(
+        "--lab-scale", metavar="N", type=float, default=1.0, help="demo: divide every time by N"
+    )
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and arguments[0] in COMMANDS:
+        command = import_module(f"console.command.{arguments[0]}")
+        return int(command.main(arguments[1:]))
+    options = parser().parse_args(arguments)
+    from console.launch import launch
+
+    return int(launch(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

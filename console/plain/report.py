@@ -1,0 +1,147 @@
+"""The headless front end: what a script did, as text for people or as JSON lines.
+
+Results alone go to standard output, everything else to standard error. No control byte leaves
+here when the output is no terminal, and no screen is ever loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TextIO
+
+from console.control.arguments import Step
+from console.control.port import Outcome
+from console.model.clock import utc_from_text
+from console.model.exits import MEANINGS, Exit
+from console.model.text import Clean, plain
+from console.stream.timeline import Timeline
+
+_WORDS = {Exit.OK: "passed", Exit.ASSERTION: "FAILED", Exit.INTERRUPTED: "INTERRUPTED"}
+
+
+@dataclass(slots=True)
+class Report:
+    """Tells how a script goes on.
+
+    Attributes:
+        out: results. err: everything for people.
+        as_json: one JSON object a line on `out` instead of text.
+        quiet: only what failed is told on `err`.
+        colour: whether log lines keep their colours on `out`.
+    """
+
+    timeline: Timeline
+    out: TextIO
+    err: TextIO
+    as_json: bool = False
+    quiet: bool = False
+    colour: bool = False
+    passed: int = 0
+    failed: int = 0
+    left_out: int = 0
+    _first: Exit = field(default=Exit.OK)
+
+    def step_started(self, step: Step, server: str) -> None:
+        """Only waits are announced: they take time."""
+        if step.verb == "wait":
+            self._say(step.id, f"wait {server} until {step.arguments.get('until')}", "")
+
+    def progress(self, step: Step, server: str, text: str) -> None:
+        """A wait goes on."""
+        self._say(step.id, f"{step.verb} {server}", text)
+        if self.as_json:
+            self._line({"event": "progress", "step": step.id, "server": server, "text": text})
+
+    def step_finished(self, step: Step, server: str, outcome: Outcome) -> None:
+        """A step ended: its result to standard output, its verdict to standard error."""
+        if outcome.ok:
+            self.passed += 1
+        else:
+            self.failed += 1
+        word = _WORDS.get(outcome.exit, f"FAILED ({outcome.exit.value})")
+        what = f"{step.verb} {server}".rstrip()
+        self._say(step.id, f"{what}: {word}", plain(outcome.text), loud=not outcome.ok)
+        if self.as_json:
+            self._line(_as_json(step, server, outcome))
+        else:
+            self._results(step, server, outcome)
+
+    def step_left_out(self, step: Step, why: str) -> None:
+        """A step did not run."""
+        self.left_out += 1
+        self._say(step.id, f"{step.verb}: left out", why)
+        if self.as_json:
+            self._line({"event": "left_out", "step": step.id, "verb": step.verb, "why": why})
+
+    def notice(self, text: str) -> None:
+        """Something a person should know, once."""
+        self.err.write(f"{text}\n")
+        self.err.flush()
+
+    def ended(self, name: str, code: Exit, session: str = "") -> None:
+        """The last words."""
+        parts = [f"{self.passed} passed", f"{self.failed} failed"]
+        if self.left_out:
+            parts.append(f"{self.left_out} left out")
+        meaning = "" if code is Exit.OK else f": {MEANINGS[code]}"
+        if not self.quiet or code is not Exit.OK:
+            self._say(name, ", ".join(parts), f"exit {code.value}{meaning}", loud=True)
+        if session and not self.quiet:
+            self.notice(f"session: {session}")
+        if self.as_json:
+            counts = {"passed": self.passed, "failed": self.failed, "left_out": self.left_out}
+            self._line({"event": "end", "exit": code.value, **counts, "session": session})
+
+    def _results(self, step: Step, server: str, outcome: Outcome) -> None:
+        if step.verb == "health":
+            self.out.write(f"{server} {plain(outcome.text)}\n")
+        for line in outcome.lines:
+            self.out.write((line if self.colour else plain(line)) + "\n")
+        self.out.flush()
+
+    def _say(self, where: str, what: str, text: str, *, loud: bool = False) -> None:
+        if self.quiet and not loud:
+            return
+        moment = _moment(self.timeline)
+        shown = moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else "-"
+        self.err.write(f"{shown}  {where:<10} {what}{'  ' + text if text else ''}\n")
+        self.err.flush()
+
+    def _line(self, record: Mapping[str, object]) -> None:
+        moment = _moment(self.timeline)
+        stamp = {"t_us": self.timeline.now_us, "utc": moment.isoformat() if moment else None}
+        self.out.write(json.dumps({**record, **stamp}, ensure_ascii=True) + "\n")
+        self.out.flush()
+
+
+def _as_json(step: Step, server: str, outcome: Outcome) -> dict[str, object]:
+    lines: list[str] = [plain(line) for line in outcome.lines]
+    results = {
+        key: plain(Clean(value)) if isinstance(value, str) else value
+        for key, value in outcome.results.items()
+        if key != "lines"
+    }
+    return {
+        "event": "step",
+        "step": step.id,
+        "verb": step.verb,
+        "server": server,
+        "exit": outcome.exit.value,
+        "text": plain(outcome.text),
+        "results": results,
+        **({"lines": lines} if step.verb == "tail" else {}),
+    }
+
+
+def _moment(timeline: Timeline) -> datetime | None:
+    """UTC at the session's position; None before the session's opening is known."""
+    opened = timeline.state.session.opened
+    if opened is None:
+        return None
+    try:
+        return utc_from_text(opened.utc) + timedelta(microseconds=timeline.now_us)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,107 @@
+"""Running a script without a screen: signals, standard output, exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+
+from console.control.port import Control
+from console.control.script import load_script
+from console.control.steps import Steps
+from console.model.clock import utc_from_text
+from console.model.exits import Exit
+from console.model.fleet import Fleet
+from console.model.mask import Masks
+from console.plain.report import Report
+from console.store.toml import BadFile, Problem
+from console.stream.state import State
+from console.stream.timeline import Timeline
+
+
+async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit:
+    """Check the script against the fleet, run it, report it.
+
+    Raises:
+        BadFile: the script does not validate; nothing was done.
+    """
+    timeline = control.timeline
+    script = load_script(options.script, fleet, _variables(options.var))
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    report = Report(
+        timeline, sys.stdout, sys.stderr, options.json, options.quiet, colour and not options.json
+    )
+    stop = asyncio.Event()
+    steps = Steps(
+        script,
+        control,
+        report,
+        Masks(),
+        _run_values(timeline, fleet),
+        stopped=stop.is_set,
+        dry=options.dry_run,
+    )
+    task = asyncio.create_task(steps.go())
+    with _interruptible(task, stop):
+        try:
+            code = await task
+        except asyncio.CancelledError:
+            code = Exit.INTERRUPTED
+    if code is Exit.INTERRUPTED:
+        report.notice("interrupted; " + standings(timeline.state))
+    report.ended(script.name, code, getattr(control, "session_path", ""))
+    return code
+
+
+def standings(state: State) -> str:
+    """How every server stands, one after the other."""
+    told = [f"{name} {state.standing(name).value}" for name in state.servers]
+    return ", ".join(told) or "no server seen"
+
+
+@contextlib.contextmanager
+def _interruptible(task: asyncio.Task[Exit], stop: asyncio.Event) -> Iterator[None]:
+    """The first signal ends the script in order; a second one leaves at once."""
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        if stop.is_set():
+            os._exit(Exit.INTERRUPTED)
+        stop.set()
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupted)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _variables(texts: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            problem = Problem("--var", 1, 1, f'"{text}": NAME=VALUE was expected')
+            raise BadFile([problem])
+        found[name] = value
+    return found
+
+
+def _run_values(timeline: Timeline, fleet: Fleet) -> dict[str, str]:
+    opened = timeline.state.session.opened
+    values = {"fleet": fleet.name, "id": "", "date": ""}
+    if opened is not None:
+        try:
+            moment = utc_from_text(opened.utc)
+        except ValueError:
+            return values
+        values["date"] = moment.strftime("%Y-%m-%d")
+        values["id"] = moment.strftime("%Y%m%dT%H%M%SZ")
+    return values
