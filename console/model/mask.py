@@ -28,6 +28,9 @@ __all__ = ["MASKED", "MAX_LEARNED", "Masks", "is_secret_key"]
 MAX_LEARNED = 256
 """Values kept; of those seen in text the oldest goes first, one given by `learn` stays."""
 
+MAX_SEEN_LENGTH = 4096
+"""Characters beyond which a value seen in text is masked there but not kept."""
+
 _PARTS = re.compile(f"[{UNSEEN}]+")
 _SGR = re.compile(f"({SGR.pattern.replace('(', '(?:')})")
 
@@ -73,7 +76,8 @@ class Masks:
         bare = SGR.sub("", text) if "\x1b" in text else text
         spans: list[Span] = []
         for secret in secrets_in(bare):
-            self._keep(secret.value, self._seen)
+            if len(secret.value) <= MAX_SEEN_LENGTH:
+                self._keep(secret.value, self._seen)
             spans.append((secret.start, secret.end))
         for form in self.forms:
             spans += _occurrences(bare, form)
@@ -101,6 +105,7 @@ class Masks:
 def _forms(value: str) -> tuple[str, ...]:
     return (
         value,
+        quote(value, errors="replace"),
         quote(value, safe="", errors="replace"),
         quote_plus(value, errors="replace"),
         json.dumps(value)[1:-1],

@@ -125,7 +125,8 @@ _NAMED = re.compile(
     # What a secret name can end in, so that other names cost no call.
     r"(?i:(?<=key)|(?<=keys)|(?<=token)|(?<=tokens)|(?<=secret)|(?<=secrets)|(?<=word)|(?<=passwd)"
     r"|(?<=phrase)|(?<=code)|(?<=pass)|(?<=pwd)|(?<=credential)|(?<=credentials)|(?<=auth)"
-    r"|(?<=authorization)|(?<=signature)|(?<=sig)|(?<=cookie)|(?<=[0-9_.-]))"
+    r"|(?<=authorization)|(?<=signature)|(?<=sig)|(?<=cookie)|(?<=_)"
+    r"|(?<=[a-z_-][0-9])|(?<=[a-z_][0-9][0-9]))"
     r"(?:(?P<quote>\\{0,8}[\"'`])?\]?[ \t]{0,8}(?P<sep>[:=]=?>?|%3[dD])(?P<gap>[ \t]{0,8})"
     r"|(?P<argument>[ \t]++(?!-)|\\{0,8}[\"'],[ \t]{0,8}|<NUL>))"
 )

@@ -53,6 +53,13 @@ def test_counts_public_keys_and_mere_parts_of_words_are_open(name: str) -> None:
 MASKED = [
     ("api_key=hush", "api_key=<masked>"),
     ("api_key = hush", "api_key = <masked>"),
+    ("API_KEY_2=hush HF_TOKEN_12=hush", "API_KEY_2=<masked> HF_TOKEN_12=<masked>"),
+    ("api_tokens=hush", "api_tokens=<masked>"),
+    ("X-Amz-Credential=hush&b=1&sig=hush", "X-Amz-Credential=<masked>&b=1&sig=<masked>"),
+    ("DB_PASS=hush MYSQL_PWD=hush", "DB_PASS=<masked> MYSQL_PWD=<masked>"),
+    ("REDIS_AUTH=hush", "REDIS_AUTH=<masked>"),
+    ("credential=hush cookie=hush", "credential=<masked> cookie=<masked>"),
+    ("got nvapi-abcdefgh1234 glpat-abcdefgh1234", "got <masked> <masked>"),
     ("api_key='two words'", "api_key='<masked>'"),
     ('{"api_key":"hush","port":1}', '{"api_key":"<masked>","port":1}'),
     ('{"api_key": 12345, "a": 1}', '{"api_key": <masked>, "a": 1}'),
@@ -101,6 +108,13 @@ MASKED = [
     ("\x1b[31mapi\x1b[0m_key=hush", "\x1b[31mapi\x1b[0m_key=<masked>"),
     ("api_key=sec\x1b[2Kret x", "api_key=<masked> x"),
 ]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_no_secret_name_escapes_the_first_look(name: str) -> None:
+    quoted = f"x {{'{name}': 'hush'}}"
+    assert clean_lines([quoted.encode()], Masks()) == [quoted.replace("hush", "<masked>")]
+    assert clean_lines([f"{name}=hush".encode()], Masks()) == [f"{name}=<masked>"]
 
 
 @pytest.mark.parametrize(("text", "expected"), MASKED)
@@ -191,6 +205,12 @@ def test_numbers_and_short_values_are_never_learned(value: str) -> None:
 def test_words_of_ordinary_text_are_not_learned(line: str) -> None:
     masks = Masks()
     clean(line, masks)
+    assert masks.forms == ()
+
+
+def test_a_huge_value_is_masked_but_not_kept() -> None:
+    masks = Masks()
+    assert clean(f"api_key='{'wren' * 5000}' x", masks) == "api_key='<masked>' x"
     assert masks.forms == ()
 
 
