@@ -61,7 +61,7 @@ class Arguments:
             below = Table(self.document, cast("dict[str, object]", value), (*table.path, verb.id))
         found: dict[str, Argument] = {}
         for spec in verb.script:
-            if spec.name not in below:
+            if spec.name not in below.names():
                 below.raw(spec.name)
                 if spec.required:
                     below.complain("", f'{verb.id}: "{spec.name}" is missing: {spec.help}')

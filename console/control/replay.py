@@ -18,6 +18,7 @@ from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
 from console.session.journal import Journal
+from console.session.journal_logs import JournalLogs
 from console.session.player import Player
 from console.stream.server_events import HealthSeen, ServerListed
 from console.stream.timeline import Timeline
@@ -29,7 +30,7 @@ class Replay:
     """A control over a journal."""
 
     def __init__(self, journal: Journal, clock: Clock, masks: Masks) -> None:
-        self.timeline = Timeline(clock, logs=journal)
+        self.timeline = Timeline(clock, logs=JournalLogs(journal))
         self.player = Player(journal, self.timeline.take, self.timeline.played_to)
         self.player.seek(0)
         self._masks = masks

@@ -79,7 +79,7 @@ class _Check:
         defaults.finish()
         self._variables(top)
         tables = top.tables("step")
-        if not tables and "step" not in top:
+        if not tables and "step" not in top.names():
             top.complain("", "no [[step]]: at least one was expected")
         steps = tuple(
             self._step(table, number + 1, timeout_s) for number, table in enumerate(tables)
@@ -127,7 +127,7 @@ class _Check:
         servers = self._step_servers(table, verb)
         check = Arguments(self.document, self.variables, self.steps)
         arguments = check.read(table, verb) if verb is not None else {}
-        when = check.conditions(table, "when") if "when" in table else ()
+        when = check.conditions(table, "when") if "when" in table.names() else ()
         step = Step(
             step_id,
             verb.id if verb is not None else "",
@@ -166,7 +166,7 @@ class _Check:
         table.finish()
 
     def _step_servers(self, table: Table, verb: Verb | None) -> tuple[str, ...]:
-        if "target" in table:
+        if "target" in table.names():
             name = table.text("target")
             if name not in self.servers:
                 self._no_server((*table.path, "target"), name)

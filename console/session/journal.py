@@ -8,43 +8,28 @@ from __future__ import annotations
 
 import mmap
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import tomli
 
-from console.model.fleet import LogId
 from console.model.mask import Masks
-from console.model.text import Clean, clean
-from console.session.blocks import SCHEMA_LINE, Buffer, Index, scan
+from console.session.blocks import MOST_BODY, SCHEMA_LINE, Buffer, Index, scan
 from console.stream.codec import NotAnEvent, decode
 from console.stream.events import KINDS, Event
 from console.stream.fold import fold_all
-from console.stream.logs import Chunk
-from console.stream.server_events import LogAdvanced, LogGap
 from console.stream.state import State
 
 MOST_FILE = 4 * 1024**3
 _BULK = re.compile(rb"\n(?:lines|facts) = \[\n")
 _SCHEMA = re.compile(rb'schema = "session/(\d+)"\n\n?')
-_LOG_HEAD = re.compile(rb'log = ("(?:[^"\\\n]|\\.)*")\nfirst = (\d{1,15})\ncount = (\d{1,9})\n')
 _MASKS = Masks()
 
 
 class NotASession(Exception):
     """A file that cannot be opened as a session; the text says why, for a person."""
-
-
-@dataclass(slots=True)
-class _LogIndex:
-    """The blocks of one log: first number and block number, in file order."""
-
-    first: list[int] = field(default_factory=list)
-    block: list[int] = field(default_factory=list)
-    end: int = 0
 
 
 class Journal:
@@ -63,8 +48,6 @@ class Journal:
             raise NotASession(f"{self.path}: no whole block of a session in it")
         self.seeks: list[int] = list(self.index.of_kind("seek"))
         self.unreadable: dict[int, str] = {}
-        self._logs: dict[str, _LogIndex] = {}
-        self._index_logs()
 
     @property
     def length_us(self) -> int:
@@ -94,7 +77,7 @@ class Journal:
         if kind == "seek":
             return None
         try:
-            return decode(kind, _parse(self._head(number, bulk=bulk)))
+            return decode(kind, parse_table(self._head(number, bulk=bulk)))
         except NotAnEvent as error:
             self.unreadable[number] = str(error)
             return None
@@ -124,11 +107,11 @@ class Journal:
 
     def _seek_state(self, number: int) -> State | None:
         try:
-            texts = _parse(self._head(number, bulk=True)).get("facts")
+            texts = parse_table(self._head(number, bulk=True)).get("facts")
             if not isinstance(texts, list):
                 return None
             events = []
-            for kind, tables in _parse("".join(map(str, texts)).encode()).items():
+            for kind, tables in parse_table("".join(map(str, texts)).encode()).items():
                 for table in cast("list[dict[str, object]]", tables):
                     events.append(decode(kind, table))
         except (NotAnEvent, AttributeError, TypeError) as error:
@@ -138,81 +121,20 @@ class Journal:
         marks = [event for event in events if event.seq == 0]
         return fold_all(State(), events[len(marks) :] + marks)
 
-    def _head(self, number: int, *, bulk: bool) -> bytes:
+    def body(self, number: int, most: int = MOST_BODY) -> bytes:
+        """The first bytes of a block's body."""
         start, length = self.index.body[number], self.index.length[number]
-        body = bytes(self.data[start : start + length])
+        return bytes(self.data[start : start + min(length, most)])
+
+    def _head(self, number: int, *, bulk: bool) -> bytes:
+        body = self.body(number)
         if bulk:
             return body
         cut = _BULK.search(body)
         return body[: cut.start() + 1] if cut else body
 
-    def _index_logs(self) -> None:
-        for kind in ("log", "gap"):
-            for number in self.index.of_kind(kind):
-                self._index_log(number, gap=kind == "gap")
-        for held in self._logs.values():
-            order = sorted(range(len(held.first)), key=lambda place: held.first[place])
-            held.first = [held.first[place] for place in order]
-            held.block = [held.block[place] for place in order]
 
-    def _index_log(self, number: int, *, gap: bool) -> None:
-        start = self.index.body[number]
-        found = None if gap else _LOG_HEAD.search(self.data[start : start + 4096])
-        if found is not None:
-            log = str(_parse(b"k = " + found[1])["k"])
-            first, count = int(found[2]), int(found[3])
-        else:
-            event = self.event(number)
-            if isinstance(event, LogAdvanced):
-                log, first, count = event.log, event.first, event.count
-            elif isinstance(event, LogGap):
-                log, first, count = event.log, event.at, event.span
-            else:
-                return
-        held = self._logs.setdefault(log, _LogIndex())
-        held.first.append(first)
-        held.block.append(number)
-        held.end = max(held.end, first + count)
-
-    def reach(self, log: LogId) -> tuple[int, int]:
-        """The numbers recorded of a log."""
-        held = self._logs.get(log)
-        return (held.first[0], held.end) if held else (0, 0)
-
-    def chunks(self, log: LogId, first: int, end: int) -> Iterator[Chunk]:
-        """The chunks that overlap the numbers, oldest first."""
-        held = self._logs.get(log)
-        if held is None:
-            return
-        start = max(0, bisect_right(held.first, first) - 1)
-        for place in range(start, bisect_left(held.first, end)):
-            chunk = self._chunk(held.block[place])
-            if chunk is not None and chunk.end > first:
-                yield chunk
-
-    def chunks_back(self, log: LogId, end: int) -> Iterator[Chunk]:
-        """The chunks that begin before `end`, newest first."""
-        held = self._logs.get(log)
-        if held is None:
-            return
-        for place in range(bisect_left(held.first, end) - 1, -1, -1):
-            chunk = self._chunk(held.block[place])
-            if chunk is not None:
-                yield chunk
-
-    def _chunk(self, number: int) -> Chunk | None:
-        event = self.event(number, bulk=True)
-        if isinstance(event, LogAdvanced):
-            lines: Sequence[Clean] = event.lines[: event.count]
-            if len(lines) < event.count:
-                lines = (*lines, *[clean("(line missing)", _MASKS)] * (event.count - len(lines)))
-            return Chunk(event.first, event.t_us, lines, event.count)
-        if isinstance(event, LogGap):
-            return Chunk(event.at, event.t_us, (event.text,), event.span, event)
-        return None
-
-
-def _parse(raw: bytes) -> dict[str, object]:
+def parse_table(raw: bytes) -> dict[str, object]:
     try:
         return tomli.loads(raw.decode())
     except (UnicodeDecodeError, tomli.TOMLDecodeError, RecursionError) as error:

@@ -100,7 +100,7 @@ def _host(table: Table) -> Host:
     if bool(alias) == local:
         table.complain("", 'either ssh = "ALIAS" or local = true was expected')
     wire = table.choice("transport", Wire, Wire.LOCAL if local else Wire.ASYNCSSH)
-    if wire is not None and (wire is Wire.LOCAL) != local and "transport" in table:
+    if wire is not None and (wire is Wire.LOCAL) != local and "transport" in table.names():
         table.complain("transport", f'transport: "{wire}" does not fit this host')
     host = Host(
         name,
@@ -142,7 +142,7 @@ def _server(table: Table, slots: Collection[str]) -> Server:
         _home(table.text("api_key_file")),
         table.flag("read_only"),
     )
-    if "api_key" in table:
+    if "api_key" in table.names():
         table.raw("api_key")
         table.complain("api_key", "a key has no place in this file: api_key_env or api_key_file")
     table.finish()

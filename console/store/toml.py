@@ -150,9 +150,6 @@ class Table:
         self._table = table
         self._taken: set[str] = set()
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._table
-
     def names(self) -> tuple[str, ...]:
         """All keys present."""
         return tuple(self._table)
@@ -184,19 +181,11 @@ class Table:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """An array of texts."""
-        value = cast("list[object]", self._value(key, list, "an array of texts", [], False))
-        for place, part in enumerate(value):
-            if not isinstance(part, str):
-                self.document.complain((*self.path, key, place), f"{key}: a text was expected")
-        return tuple(part for part in value if isinstance(part, str))
+        return cast("tuple[str, ...]", _array(self, key, str, "a text"))
 
     def numbers(self, key: str) -> tuple[int, ...]:
         """An array of whole numbers."""
-        value = cast("list[object]", self._value(key, list, "an array of numbers", [], False))
-        for place, part in enumerate(value):
-            if type(part) is not int:
-                self.document.complain((*self.path, key, place), f"{key}: a number was expected")
-        return tuple(part for part in value if type(part) is int)
+        return cast("tuple[int, ...]", _array(self, key, int, "a number"))
 
     def choice(self, key: str, words: type[E], default: E | None = None) -> E | None:
         """One of an enumeration's words; required without a default."""
@@ -230,14 +219,10 @@ class Table:
 
     def tables(self, key: str) -> list[Table]:
         """An array of tables."""
-        value = cast("list[object]", self._value(key, list, "[[tables]]", [], False))
-        found = []
-        for place, part in enumerate(value):
-            if isinstance(part, dict):
-                found.append(Table(self.document, part, (*self.path, key, place)))
-            else:
-                self.document.complain((*self.path, key, place), f"{key}: a table was expected")
-        return found
+        found = cast("tuple[dict[str, object], ...]", _array(self, key, dict, "a table"))
+        return [
+            Table(self.document, part, (*self.path, key, place)) for place, part in enumerate(found)
+        ]
 
     def finish(self) -> None:
         """Complain about every key that nobody took."""
@@ -256,6 +241,20 @@ class Table:
             self.complain(key, f"{key}: {expected} was expected, not {_kind(value)}")
             return default
         return value
+
+
+def _array(table: Table, key: str, cls: type, expected: str) -> tuple[object, ...]:
+    value = table.raw(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        table.complain(key, f"{key}: an array was expected, each {expected}, not {_kind(value)}")
+        return ()
+    for place, part in enumerate(value):
+        if type(part) is not cls:
+            path = (*table.path, key, place)
+            table.document.complain(path, f"{key}: {expected} was expected")
+    return tuple(part for part in value if type(part) is cls)
 
 
 def _kind(value: object) -> str:

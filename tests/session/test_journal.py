@@ -21,6 +21,7 @@ from console.model.mask import Masks
 from console.model.text import clean
 from console.session.blocks import SCHEMA_LINE, block, scan
 from console.session.journal import Journal, NotASession
+from console.session.journal_logs import JournalLogs
 from console.session.player import Player
 from console.session.recorder import Recorder
 from console.stream.codec import encode
@@ -220,7 +221,7 @@ def test_log_lines_are_read_by_number_from_the_journal(tmp_path: Path) -> None:
     ]
     path = tmp_path / "s.toml"
     record(path, events)
-    journal = Journal(path)
+    journal = JournalLogs(Journal(path))
     log = LogId("base")
     assert journal.reach(log) == (0, 100)
     assert lines(journal, log, 15, 23) == [f"line {n}" for n in range(15, 23)]
