@@ -117,7 +117,7 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
     at = text.find(form)
     while at >= 0:
         yield at, at + len(form)
-        at = text.find(form, at + 1)
+        at = text.find(form, at + len(form))
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -51,7 +51,7 @@ _STRINGS = {
     }.items()
     for introducer in introducers
 }
-_INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
+_INTRODUCERS = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
 _UNSEEN = re.compile(UNSEEN_BYTES)
 _SUSPECT = re.compile(SUSPECT)
 _BATCH = 1024
@@ -151,12 +151,14 @@ def _touched(joined: bytes, find: Callable[[bytes, int], int], start: int) -> It
 def _named(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    if len(text) > _MAX_SEQUENCES and len(_INTRODUCER.findall(text)) > _MAX_SEQUENCES:
+    sequences = sum(map(text.count, _INTRODUCERS))
+    if sequences > _MAX_SEQUENCES:
         # No program writes such a line. What it holds is shown, harmless, at a bounded cost.
         text = RUN.sub(_run, text).replace("\x1b", "<ESC>")
-    elif _INTRODUCER.search(text):
-        text = _sequences_named(text)
-    text = RUN.sub(_run, text)
+    elif sequences:
+        text = RUN.sub(_run, _sequences_named(text))
+    else:
+        text = RUN.sub(_run, text)
     return text.translate(_NAMES) if _SINGLE.search(text) else text
 
 

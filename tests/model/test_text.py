@@ -235,6 +235,11 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
     assert clean_lines([text.encode()], Masks()) == [text]
 
 
+def test_a_flood_of_sequences_is_shown_in_full_and_harmless() -> None:
+    assert clean("\x1b[A" * 60_000, Masks()) == "<ESC>[A" * 60_000
+    assert clean("\x9bA" * 60_000, Masks()) == "<U+009B>A" * 60_000
+
+
 @pytest.mark.parametrize(
     "unit",
     ["\x1b", "\x1b[", "\x1b]", "\x1bP\x1b", "\x1b\0", "\x1b[31m", "\0\1", "api_key=", "api_key='",
