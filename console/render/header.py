@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from console.model.clock import utc_from_text
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.spans import cells, fitted, joined, label, spread
+from console.render.label import label
+from console.render.spans import cells, fitted, joined, spread
 from console.render.units import UNKNOWN, clock, duration, size
 from console.stream.fact import Link, Recording
 from console.stream.state import Host, State

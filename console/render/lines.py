@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from console.engines.head import behead, unwrap
 from console.model.ansi import DEFAULT, Style
 from console.model.palette import Role
 from console.model.span import width
@@ -56,23 +55,22 @@ def notice(text: str, room: int) -> Pieces:
 
 
 def _marks(text: str) -> list[tuple[int, int, Role]]:
-    """Stretches with a role, in order and apart: stamp, rank, level words."""
+    """Stretches with a role, in order and apart: the head, the rank in it, level words after it."""
+    # The grammars of all engines are many patterns; a screen without lines never needs them.
+    from console.engines.head import behead, unwrap
+
     head, message = behead(*unwrap(text))
     start = len(text) - len(message) if text.endswith(message) else 0
     found: list[tuple[int, int, Role]] = []
-    at = 0
-    for part, role in (
-        (head.outer, Role.LOG_TIME),
-        (head.at, Role.LOG_TIME),
-        (head.ranks, Role.LOG_RANK),
-    ):
-        place = text.find(part, at, start) if part else -1
-        if place >= 0:
-            at = place + len(part)
-            found.append((place, at, role))
-    for match in _LEVEL.finditer(text, at):
+    rank = text.find(head.ranks, 0, start) if head.ranks else -1
+    if rank >= 0:
+        end = rank + len(head.ranks)
+        found += [(0, rank, Role.LOG_TIME), (rank, end, Role.LOG_RANK), (end, start, Role.LOG_TIME)]
+    else:
+        found.append((0, start, Role.LOG_TIME))
+    for match in _LEVEL.finditer(text, start):
         found.append((match.start(), match.end(), _LEVEL_ROLES[(match.lastindex or 1) - 1]))
-    return found
+    return [mark for mark in found if mark[0] < mark[1]]
 
 
 def _merged(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.spans import label
+from console.render.label import label
 from console.stream.fact import FeedState, Link, Recording
 from console.stream.session_events import Noticed
 from console.stream.state import Host, Log, State

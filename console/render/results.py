@@ -8,7 +8,7 @@ from __future__ import annotations
 from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.spans import label
+from console.render.label import label
 from console.render.units import EMPTY, counted, rate
 from console.stream.run_events import VerdictReached
 from console.stream.state import Bench, State

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans, width
-from console.render.spans import fitted, label
+from console.render.label import label
+from console.render.spans import fitted
 from console.render.standings import arm_span, standing, standing_spans
 from console.render.units import EMPTY, UNKNOWN, age, count, duration, rate
 from console.stream.fact import Standing

@@ -1,7 +1,4 @@
-"""Spans put to width: labels from remote text, cutting with a mark, padding, joining.
-
-Where remote text becomes a label its colour codes and tabs go; everything stays plain data.
-"""
+"""Spans put to width: cutting with a mark, padding, joining. Plain data in, plain data out."""
 
 from __future__ import annotations
 
@@ -9,12 +6,6 @@ from collections.abc import Iterable
 
 from console.model.palette import Role
 from console.model.span import Span, Spans, fit, width
-from console.model.text import Clean, plain
-
-
-def label(text: Clean) -> str:
-    """Remote text for a cell or a title: no colour codes, tabs as single spaces."""
-    return plain(text).replace("\t", " ")
 
 
 def cells(spans: Iterable[Span]) -> int:

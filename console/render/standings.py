@@ -5,7 +5,7 @@ from __future__ import annotations
 from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.spans import label
+from console.render.label import label
 from console.render.units import duration
 from console.stream.fact import Standing
 from console.stream.state import Server

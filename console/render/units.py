@@ -17,10 +17,10 @@ _CLOCK = re.compile(
 
 
 def duration(us: int) -> str:
-    """A length of time from microseconds: `0.3 ms`, `12 ms`, `1.2 s`, `6 min`, `2 h 5 min`."""
+    """A length of time from microseconds: `0.3 ms`, `3 ms`, `1.2 s`, `6 min`, `2 h 5 min`."""
     if us < 0:
         return "-" + duration(-us)
-    if us < 10_000:
+    if us < 1000:
         return f"{us / 1000:.1f} ms"
     if us < 999_500:
         return f"{round(us / 1000)} ms"

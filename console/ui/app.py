@@ -1,38 +1,42 @@
 """The application: keys and palette entries from the table of verbs, themes, dialogs.
 
-Whether a verb may run is asked of the control in one place. Reads no State and draws nothing.
+Whether a verb may run is asked of the control in one place. Reads no State and draws nothing. What
+the dashboard needs is imported after the first paint, together with the control.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.theme import Theme as ScreenTheme
+from textual.worker import WorkerFailed
 
-from console.control.port import Argument, Control
 from console.model.ask import Question
 from console.model.clock import Clock, Pace
 from console.model.verb import VERBS, Verb
-from console.render.units import clock_us
 from console.store.theme import Theme, load_theme, theme_names
 from console.store.toml import BadFile
-from console.ui.ask import Dialog, Dialogs
-from console.ui.follow import Follow
+from console.ui.ask import Answered, Dialogs
 from console.ui.palette import VerbCommands
-from console.ui.screens.dashboard import Dashboard
+from console.ui.screens.opening import Opening
 from console.ui.theme import Ink, screen_theme
+
+if TYPE_CHECKING:
+    from console.control.port import Argument, Control
+    from console.ui.follow import Follow
+    from console.ui.screens.dashboard import Dashboard
 
 
 class ConsoleApp(App[None]):
     """The interactive front end.
 
     Args:
+        opening: makes the control; awaited once, after the first paint.
         recorded: how many bytes are recorded so far; None for nobody who could say.
-        on_ready: called once, after the first paint.
     """
 
     TITLE = "spec-console"
@@ -43,42 +47,48 @@ class ConsoleApp(App[None]):
         if verb.key
     ]
 
+    control: Control
+    dashboard: Dashboard
+    follow: Follow
+
     def __init__(
         self,
-        control: Control,
+        opening: Callable[[], Awaitable[Control]],
         clock: Clock,
         pace: Pace,
         theme: Theme,
         dialogs: Dialogs | None = None,
         recorded: Callable[[], int | None] | None = None,
-        on_ready: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self.animation_level = "none"
-        self.control = control
         self.dialogs = dialogs or Dialogs()
         self.ink = Ink(theme)
-        self.defect: Exception | None = None
+        self.defect: BaseException | None = None
+        self.is_open = False
+        self._opening = opening
+        self._clock = clock
+        self._pace = pace
+        self._recorded = recorded
         self._themes = {theme.name: theme}
-        self._on_ready = on_ready
-        self.dashboard = Dashboard(control, clock, self.ink)
-        self.follow = Follow(control, clock, pace, self.dashboard.show, recorded)
         self.register_theme(screen_theme(theme))
         self.theme = theme.name
 
-    def get_default_screen(self) -> Dashboard:
-        return self.dashboard
+    def get_default_screen(self) -> Opening:
+        return Opening(self.ink)
 
     def on_mount(self) -> None:
         self.theme_changed_signal.subscribe(self, self._themed)
         self.dialogs.attach(self._show_question)
-        self.call_after_refresh(self._start)
+        self.call_after_refresh(lambda: self.run_worker(self._open(), group="opening"))
 
     def on_unmount(self) -> None:
         self.dialogs.close()
 
     def refusal(self, verb: str) -> str | None:
         """None when a verb may run now; otherwise why not."""
+        if not self.is_open:
+            return None if verb == "view.quit" else "still opening"
         return self.control.can(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -94,14 +104,19 @@ class ConsoleApp(App[None]):
         """Run a verb, or say why not."""
         refusal = self.refusal(verb)
         if refusal is not None:
-            self.dashboard.say(f"{VERBS[verb].title}: {refusal}", good=False)
+            self.say(f"{VERBS[verb].title}: {refusal}", good=False)
+        elif own := self._own().get(verb):
+            own()
         elif move := self.dashboard.moves.get(verb):
             move()
             self.follow.look()
-        elif own := self._own().get(verb):
-            own()
         else:
             self.run_worker(self._do(VERBS[verb]), group="verbs")
+
+    def say(self, text: str, good: bool) -> None:
+        """Tell a person how what was asked for has ended."""
+        if self.is_open:
+            self.dashboard.say(text, good)
 
     def on_key(self, event: events.Key) -> None:
         """A key whose verb is refused comes here: say why."""
@@ -111,13 +126,25 @@ class ConsoleApp(App[None]):
 
     def action_help_quit(self) -> None:
         """What ctrl+c does: nothing but say how to leave."""
-        self.dashboard.say("q leaves the console", good=True)
+        self.say("q leaves the console", good=True)
+
+    async def _open(self) -> None:
+        from console.ui.follow import Follow
+        from console.ui.screens.dashboard import Dashboard
+
+        self.control = await self._opening()
+        self.dashboard = Dashboard(self.control, self._clock, self.ink)
+        self.follow = Follow(
+            self.control, self._clock, self._pace, self.dashboard.show, self._recorded
+        )
+        self.add_mode("dashboard", lambda: self.dashboard)
+        await self.switch_mode("dashboard")
+        self.is_open = True
+        self.run_worker(self.follow.run(), group="follow")
 
     def _own(self) -> dict[str, Callable[[], object]]:
-        from console.ui.screens.help import Help
-
         return {
-            "view.help": lambda: self.push_screen(Help(self.ink, self.refusal)),
+            "view.help": self._help,
             "view.palette": self.action_command_palette,
             "view.theme": self._choose_theme,
             "view.quit": self.exit,
@@ -130,17 +157,19 @@ class ConsoleApp(App[None]):
         outcome = await self.control.do(verb.id, self.dashboard.servers.selected, arguments)
         self.follow.look()
         if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
-            self.dashboard.say(outcome.text, outcome.ok)
+            self.say(outcome.text, outcome.ok)
 
     async def _arguments(self, verb: Verb) -> dict[str, Argument] | None:
         """What the verb needs to be told; None when the person declined."""
-        found: dict[str, Argument] = {}
+        from console.render.units import clock_us
+
         if verb.id == "replay.goto":
             typed = await self.dialogs.ask(Question(verb.title, "Time: 12:41, 1:02:03 or seconds"))
             at_us = clock_us(typed) if typed is not None else None
             if typed is not None and at_us is None:
-                self.dashboard.say(f"{typed} is no time such as 12:41", good=False)
+                self.say(f"{typed} is no time such as 12:41", good=False)
             return None if at_us is None else {"at_us": at_us}
+        found: dict[str, Argument] = {}
         for field in verb.script or ():
             if field.required:
                 typed = await self.dialogs.ask(Question(verb.title, field.help))
@@ -149,14 +178,16 @@ class ConsoleApp(App[None]):
                 found[field.name] = typed
         return found
 
-    def _show_question(self, question: Question, done: Callable[[str | None], None]) -> None:
+    def _show_question(self, question: Question, done: Answered) -> None:
+        from console.ui.screens.dialog import Dialog
+
         # Questions come from tasks of services: the screen is pushed from the app's own.
         self.call_later(lambda: self.push_screen(Dialog(question), done))
 
-    def _start(self) -> None:
-        self.run_worker(self.follow.run(), group="follow")
-        if self._on_ready is not None:
-            self._on_ready()
+    def _help(self) -> None:
+        from console.ui.screens.help import Help
+
+        self.push_screen(Help(self.ink, self.refusal))
 
     def _choose_theme(self) -> None:
         for name in theme_names():
@@ -164,7 +195,7 @@ class ConsoleApp(App[None]):
                 try:
                     self._themes[name] = load_theme(name)
                 except BadFile as error:
-                    self.dashboard.say(str(error.problems[0]), good=False)
+                    self.say(str(error.problems[0]), good=False)
                     continue
                 self.register_theme(screen_theme(self._themes[name]))
         for name in set(self.available_themes) - set(self._themes):
@@ -173,9 +204,11 @@ class ConsoleApp(App[None]):
 
     def _themed(self, theme: ScreenTheme) -> None:
         self.ink = Ink(self._themes[theme.name])
-        self.dashboard.wear(self.ink)
+        if self.is_open:
+            self.dashboard.wear(self.ink)
 
     def _fatal_error(self) -> None:
         # The toolkit prints a traceback with all local values here; a person gets one line instead.
-        self.defect = self._exception
+        failed = self._exception
+        self.defect = failed.error if isinstance(failed, WorkerFailed) else failed
         self._close_messages_no_wait()

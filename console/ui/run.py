@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
-from console.control.port import Control
 from console.model.clock import Clock, Pace
 from console.model.exits import Exit
 from console.store.theme import Theme
-from console.ui.app import ConsoleApp
 from console.ui.ask import Dialogs
-from console.ui.theme import safe
+
+if TYPE_CHECKING:
+    from console.control.port import Control
 
 NO_TERMINAL = "spec-console needs a terminal; without one use: spec-console --script FILE"
 
@@ -23,25 +24,28 @@ def on_terminal() -> bool:
 
 
 async def run(
-    control: Control,
+    opening: Callable[[], Awaitable[Control]],
     clock: Clock,
     pace: Pace,
     theme: Theme,
     dialogs: Dialogs | None = None,
     recorded: Callable[[], int | None] | None = None,
-    on_ready: Callable[[], None] | None = None,
 ) -> Exit:
     """Show the screen until the person leaves.
 
     Args:
-        dialogs: the Ask port that services were given; its questions appear here.
+        opening: makes the control; awaited once, right after the first paint, so that this is the
+            time to import and start what is slow.
+        dialogs: the Ask port that services are given; its questions appear here.
         recorded: how many bytes are recorded so far.
-        on_ready: called once after the first paint: the time to start what is slow to import.
     """
     if not on_terminal():
         print(NO_TERMINAL, file=sys.stderr)
         return Exit.USAGE
-    app = ConsoleApp(control, clock, pace, theme, dialogs, recorded, on_ready)
+    from console.ui.app import ConsoleApp
+    from console.ui.theme import safe
+
+    app = ConsoleApp(opening, clock, pace, theme, dialogs, recorded)
     await app.run_async(mouse=False)
     if app.defect is not None:
         told = safe(f"{type(app.defect).__name__}: {app.defect}")

@@ -7,6 +7,7 @@ before the terminal: no control character passes it, whatever it was given.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 from rich.color import Color
@@ -18,8 +19,10 @@ from textual.theme import Theme as ScreenTheme
 from console.model import ansi
 from console.model.palette import Role
 from console.model.span import Span
-from console.render.lines import Piece
 from console.store.theme import Pen, Theme
+
+if TYPE_CHECKING:
+    from console.render.lines import Piece
 
 
 def screen_theme(theme: Theme) -> ScreenTheme:
@@ -49,11 +52,14 @@ class Ink:
 
     def __init__(self, theme: Theme) -> None:
         self.theme = theme
-        self._roles = {role: _style(pen) for role, pen in theme.pens.items()}
+        self.ground = Style(
+            color=_colour(theme.pens[Role.TEXT].colour), bgcolor=_colour(theme.ground["background"])
+        )
+        self._roles = {role: self.ground + _style(pen) for role, pen in theme.pens.items()}
         self._mixed: dict[tuple[Role, ansi.Style], Style] = {}
         border, focus, selected = (theme.ground[key] for key in ("border", "focus", "selected"))
-        self.border = Style(color=_colour(border))
-        self.focus = Style(color=_colour(focus), bold=True)
+        self.border = self.ground + Style(color=_colour(border))
+        self.focus = self.ground + Style(color=_colour(focus), bold=True)
         self.selected = (
             Style(bold=True) if selected == "default" else Style(bgcolor=_colour(selected))
         )
@@ -64,16 +70,22 @@ class Ink:
 
     def segments(self, spans: Iterable[Span]) -> list[Segment]:
         """Spans in their styles."""
-        return [Segment(safe(text), self._roles[role]) for text, role in spans if text]
+        return _merged((text, self._roles[role]) for text, role in spans)
 
     def strip(self, spans: Iterable[Span], room: int, over: Style | None = None) -> Strip:
         """Spans as one line of exactly `room` cells; `over` is laid over the whole of it."""
-        strip = Strip(self.segments(spans)).adjust_cell_length(room)
-        return strip.apply_style(over) if over is not None else strip
+        segments = self.segments(spans)
+        if over is not None:
+            segments = [Segment(text, (style or self.ground) + over) for text, style, _ in segments]
+        return Strip(segments).adjust_cell_length(room, self.ground if over is None else over)
+
+    def blank(self, room: int) -> Strip:
+        """An empty stretch of the ground."""
+        return Strip.blank(room, self.ground)
 
     def pieces(self, pieces: Iterable[Piece]) -> Strip:
         """A log line in its styles, as wide as it is."""
-        return Strip([Segment(safe(p.text), self._mix(p.role, p.style)) for p in pieces if p.text])
+        return Strip(_merged((piece.text, self._mix(piece.role, piece.style)) for piece in pieces))
 
     def _mix(self, role: Role, look: ansi.Style) -> Style:
         if look == ansi.DEFAULT:
@@ -85,6 +97,17 @@ class Ink:
             if len(self._mixed) < 4096:
                 self._mixed[role, look] = mixed
         return mixed
+
+
+def _merged(parts: Iterable[tuple[str, Style]]) -> list[Segment]:
+    """Segments, neighbours of one style as one: every change of style costs the wire 40 bytes."""
+    found: list[tuple[str, Style]] = []
+    for text, style in parts:
+        if found and found[-1][1] == style:
+            found[-1] = (found[-1][0] + text, style)
+        elif text:
+            found.append((text, style))
+    return [Segment(safe(text), style) for text, style in found]
 
 
 def safe(text: str) -> str:

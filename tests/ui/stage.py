@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.control.port import Argument, Outcome
-from console.model.clock import ManualClock, Pace
+from console.model.clock import Clock, ManualClock, Pace
 from console.model.exits import Exit
 from console.model.failure import Failure
 from console.model.fleet import Arm, Engine, Wire
@@ -75,9 +75,18 @@ class Control:
             case _:
                 return None
 
+    async def pass_time(self, seconds: float) -> bool:
+        del seconds
+        return True
+
     async def do(
-        self, verb: str, server: str = "", arguments: Mapping[str, Argument] | None = None
+        self,
+        verb: str,
+        server: str = "",
+        arguments: Mapping[str, Argument] | None = None,
+        timeout_s: float = 30.0,
     ) -> Outcome:
+        del timeout_s
         self.done.append((verb, server, dict(arguments or {})))
         return self.outcome
 
@@ -85,8 +94,14 @@ class Control:
 class Stage:
     """A timeline, its clock and a control, filled by hand."""
 
-    def __init__(self, player: Player | None = None, most_lines: int = 200_000) -> None:
-        self.clock = ManualClock()
+    def __init__(
+        self,
+        player: Player | None = None,
+        most_lines: int = 200_000,
+        clock: Clock | None = None,
+    ) -> None:
+        self.manual = ManualClock()
+        self.clock: Clock = clock or self.manual
         self.timeline = Timeline(self.clock, logs=Ring(most_lines))
         self.control = Control(self.timeline, player)
 
@@ -95,7 +110,10 @@ class Stage:
             self.timeline.emit(event)
 
     def app(self, theme: str = "dark") -> ConsoleApp:
-        return ConsoleApp(self.control, self.clock, PACE, load_theme(theme))
+        return ConsoleApp(self._open, self.clock, PACE, load_theme(theme))
+
+    async def _open(self) -> Control:
+        return self.control
 
     def opened(self) -> None:
         self.emit(
@@ -149,9 +167,9 @@ class Stage:
         self.emit(LogFeedChanged(c(name), state, why=c(why)))
 
 
-def story(player: Player | None = None) -> Stage:
+def story(stage: Stage | None = None) -> Stage:
     """The night's dashboard: one server generating, one not loaded, one loading."""
-    stage = Stage(player)
+    stage = stage or Stage()
     stage.opened()
     stage.host("gpu8", "gpu8", 3_000)
     stage.host("gpu9", "gpu9", 4_200)
@@ -165,7 +183,7 @@ def story(player: Player | None = None) -> Stage:
     stage.metric("kimi-base", 1, 0)
     stage.feed("kimi-base", FeedState.FOLLOWING)
     for second in range(100):
-        stage.clock.advance(1)
+        stage.manual.advance(1)
         stage.token("kimi-base", 62.0 + second % 3)
         stage.lines(
             "kimi-base",

@@ -11,9 +11,9 @@ from textual.strip import Strip
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
+from console.render.label import label
 from console.render.lines import notice, pieces
 from console.render.notices import why_no_lines
-from console.render.spans import label
 from console.render.units import count, counted
 from console.stream.state import Log as LogCell
 from console.ui.panes.pane import Pane
@@ -35,6 +35,7 @@ class Log(Pane):
         self._sight: Sight | None = None
         self._shown: tuple[Line, ...] = ()
         self._why: tuple[Spans, ...] = ()
+        self._beat: tuple[object, ...] = ()
         self._styled: dict[Line, Strip] = {}
 
     def show(self, sight: Sight) -> None:
@@ -86,7 +87,7 @@ class Log(Pane):
         if not self._shown:
             return self.ink.strip(self._why[y] if y < len(self._why) else (), room)
         if y >= len(self._shown):
-            return Strip.blank(room)
+            return self.ink.blank(room)
         line = self._shown[y]
         if line.notice:
             return self.ink.pieces(notice(label(line.text), room))
@@ -97,13 +98,17 @@ class Log(Pane):
 
     def _cut(self, strip: Strip, room: int) -> Strip:
         """The stretch in view, an ellipsis at each end where something is left out."""
-        mark = Segment("…", self.ink.style(Role.LOG_NOTICE))
         first, last = self.left, self.left + room
         if strip.cell_length <= first:
-            return Strip([mark], 1) if strip.cell_length else Strip([])
+            return self.ink.strip((Span("…" if strip.cell_length else "", Role.DIM),), room)
         before, after = first > 0, strip.cell_length > last
-        middle = strip.crop(first + before, last - after)
-        return Strip([*([mark] if before else ()), *middle, *([mark] if after else ())])
+        parts = list(strip.crop(first + before, last - after))
+        # The marks take the look of what they cut: another style would cost the wire 40 bytes.
+        if before and parts:
+            parts[0] = Segment("…" + parts[0].text, parts[0].style)
+        if after and parts:
+            parts[-1] = Segment(parts[-1].text + "…", parts[-1].style)
+        return Strip(parts)
 
     def _strip(self, line: Line) -> Strip:
         strip = self._styled.get(line)
@@ -129,7 +134,12 @@ class Log(Pane):
             title.append(Span(f"  {sight.server}", Role.STRONG))
         if cell is not None and cell.listed is not None and self.room >= 76:
             title.append(Span(f"  {label(cell.listed.place)}", Role.DIM))
-        self.entitle(tuple(title), self._state(cell))
+        window = self.window
+        beat = (window.log, window.following, window.paused, sight.now_us // 1_000_000, self.room)
+        if beat != self._beat:
+            # Counts change with every line; once a second is often enough for them.
+            self._beat = beat
+            self.entitle(tuple(title), self._state(cell))
         why: tuple[Spans, ...] = ()
         if not self.window.lines:
             why = self._empty(sight, cell)

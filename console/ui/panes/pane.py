@@ -6,7 +6,10 @@ that changed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -14,8 +17,10 @@ from textual.widget import Widget
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.render.spans import cells, fitted
-from console.ui.sight import Sight
 from console.ui.theme import Ink
+
+if TYPE_CHECKING:
+    from console.ui.sight import Sight
 
 
 class Pane(Widget, can_focus=True):
@@ -62,8 +67,8 @@ class Pane(Widget, can_focus=True):
     def refresh_rows(self, first: int = 0, count: int | None = None) -> None:
         """Repaint lines inside the frame, all from `first` on when no count is given."""
         depth = self.depth - first if count is None else count
-        if depth > 0:
-            self.refresh(Region(0, first + 1, self.size.width, depth))
+        if depth > 0 and self.room > 0:
+            self.refresh(Region(2, first + 1, self.room, depth))
 
     def on_focus(self) -> None:
         self.refresh()
@@ -75,30 +80,34 @@ class Pane(Widget, can_focus=True):
         width, height = self.size
         edge = self.ink.focus if self.has_focus else self.ink.border
         if width < 4:
-            return Strip.blank(width)
+            return self.ink.blank(width)
         if y == 0:
             return self._head(width, edge)
         if y >= height - 1:
             return Strip([Segment("╰" + "─" * (width - 2) + "╯", edge)], width)
         inner = self.row(y - 1)
         return Strip(
-            [Segment("│ ", edge), *inner.adjust_cell_length(width - 4), Segment(" │", edge)], width
+            [
+                Segment("│ ", edge),
+                *inner.adjust_cell_length(width - 4, self.ink.ground),
+                Segment(" │", edge),
+            ],
+            width,
         )
 
-    def _head(self, width: int, edge: object) -> Strip:
+    def _head(self, width: int, edge: Style) -> Strip:
         room = width - 4
         title: Spans = (Span("▸ " if self.has_focus else "", Role.KEY), *self.title)
         state = self.state if cells(title) + cells(self.state) + 4 <= room else ()
         title = title if cells(title) <= room - 2 else fitted(title, max(0, room - 2))
         line = room - cells(title) - 2 - (cells(state) + 2 if state else 0)
         ink = self.ink
-        style = ink.focus if edge is ink.focus else ink.border
-        parts = [Segment("╭─ ", style), *ink.segments(title), Segment(" ", style)]
-        parts.append(Segment("─" * max(0, line), style))
+        parts = [Segment("╭─ ", edge), *ink.segments(title), Segment(" ", edge)]
+        parts.append(Segment("─" * max(0, line), edge))
         if state:
-            parts += [Segment(" ", style), *ink.segments(state), Segment(" ", style)]
-        parts.append(Segment("─╮", style))
-        return Strip(parts).adjust_cell_length(width)
+            parts += [Segment(" ", edge), *ink.segments(state), Segment(" ", edge)]
+        parts.append(Segment("─╮", edge))
+        return Strip(parts).adjust_cell_length(width, edge)
 
 
 class Line(Widget):

@@ -1,0 +1,93 @@
+"""A question to a person: text, secret or choice, the safe answer preselected.
+
+A secret is masked while typed and kept nowhere.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+from console.model.ask import Question
+from console.ui.theme import safe
+
+CANCEL = "Cancel"
+
+
+class Dialog(ModalScreen[str | None]):
+    """One question."""
+
+    DEFAULT_CSS = """
+    Dialog { align: center middle; }
+    Dialog > Vertical { width: 72; max-width: 100%; height: auto; max-height: 90%;
+        border: round $primary; padding: 0 1; background: $surface; }
+    Dialog Static { height: auto; }
+    Dialog #detail { max-height: 12; }
+    Dialog Horizontal { height: auto; align-horizontal: right; }
+    Dialog Button { margin-left: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "decline", "Cancel"),
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, question: Question) -> None:
+        super().__init__()
+        self.question = question
+
+    def compose(self) -> ComposeResult:
+        asked = self.question
+        with Vertical():
+            head = Text(safe(asked.subject), "bold")
+            head.append(f"\n{safe(asked.text)}", "none")
+            yield Static(head, markup=False)
+            if asked.detail:
+                lines = "\n".join(safe(line) for line in asked.detail)
+                yield Static(Text(lines), markup=False, id="detail")
+            if asked.must_type is not None:
+                typed = Text(f"Type {safe(asked.must_type)} to go on.")
+                yield Static(typed, markup=False)
+            if self._wants_text:
+                yield Input(password=asked.secret, id="answer", compact=True)
+            with Horizontal():
+                for place, choice in enumerate(asked.choices or (CANCEL, "OK")):
+                    yield Button(Text(safe(choice)), id=f"choice-{place}", compact=True)
+
+    def on_mount(self) -> None:
+        """Focus the safe answer; only where nothing but text is asked, the field for it."""
+        confirms = self.question.must_type is not None or self.question.choices
+        first = "#choice-0" if confirms else "#answer"
+        self.query_one(first).focus()
+
+    def on_input_submitted(self) -> None:
+        self._finish(1)
+
+    def on_button_pressed(self, pressed: Button.Pressed) -> None:
+        self._finish(int((pressed.button.id or "choice-0").rpartition("-")[2]))
+
+    def action_decline(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+    @property
+    def _wants_text(self) -> bool:
+        asked = self.question
+        return asked.secret or asked.must_type is not None or not asked.choices
+
+    def _finish(self, place: int) -> None:
+        asked = self.question
+        if place == 0:
+            self.dismiss(asked.choices[0] if asked.choices else None)
+            return
+        typed = self.query_one("#answer", Input).value if self._wants_text else ""
+        if asked.must_type is not None and typed != asked.must_type:
+            self.query_one("#answer", Input).focus()
+            return
+        self.dismiss(asked.choices[place] if asked.choices else typed)
