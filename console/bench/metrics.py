@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -34,7 +34,7 @@ DEFINITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Times between chunks, in ms."""
+    """Times between chunks in ms; between passes where those come token by token."""
 
     median_ms: float
     p95_ms: float
@@ -92,9 +92,10 @@ def measure(
     accepted = acceptance(answer, counted.tokens, first_tokens, before, after)
     void = (accepted.why,) if isinstance(accepted, Refused) else ()
     found = accepted if isinstance(accepted, Acceptance) else None
-    cycle_ms, broken, notes = _cycle(chunks, found, rate)
-    gaps = _gaps([chunk.t_ns for chunk in chunks])
-    limited = _client_limited(answer, found, gaps)
+    arrivals = _arrivals(chunks, found)
+    cycle_ms, broken, notes = _cycle(arrivals, found, rate)
+    gaps = _gaps(arrivals)
+    sent_together = len(arrivals) < len(chunks)
     return Figures(
         tokens=counted.tokens,
         proofs=counted.proofs,
@@ -107,35 +108,51 @@ def measure(
         tpot_ms=1e3 / rate,
         e2e_tok_s=counted.tokens / (last.t_ns / 1e9),
         gaps=gaps,
-        itl_median_ms=_itl_median_ms(chunks),
+        itl_median_ms=_itl_median_ms(arrivals),
         cycle_ms=cycle_ms,
         acceptance=found,
         fifths=_fifths(chunks),
-        client_limited=limited,
+        client_limited=_client_limited(answer, sent_together, gaps),
         void=(*void, *broken),
         notes=notes,
     )
 
 
+def _arrivals(chunks: Sequence[Chunk], accepted: Acceptance | None) -> tuple[Chunk, ...]:
+    """Chunks as they came from passes: a server that sends a verify pass token by token
+    (llama.cpp) makes gaps far below a cycle; those under a quarter of the mean cycle join, at the
+    time of the pass's first token and with the count after its last."""
+    if accepted is None or len(chunks) - 1 <= accepted.passes * (1 + IDENTITY_TOLERANCE) + 1:
+        return tuple(chunks)
+    together = (chunks[-1].t_ns - chunks[0].t_ns) / accepted.passes / 4
+    found, previous = [chunks[0]], chunks[0].t_ns
+    for chunk in chunks[1:]:
+        if chunk.t_ns - previous > together:
+            found.append(chunk)
+        else:
+            found[-1] = replace(found[-1], count=chunk.count)
+        previous = chunk.t_ns
+    return tuple(found)
+
+
 def _cycle(
-    chunks: Sequence[Chunk], accepted: Acceptance | None, rate: float
+    arrivals: Sequence[Chunk], accepted: Acceptance | None, rate: float
 ) -> tuple[float | None, tuple[str, ...], tuple[str, ...]]:
-    """C from chunk gaps (ms), void reasons, notes.
+    """C from the gaps (ms), void reasons, notes.
 
     V cancels in rate = L / C when C is span / V, so C is measured from the gaps instead. More
-    bursts than passes is impossible: V is wrong, the run is void. Fewer means merged chunks, where
-    gaps show no cycle. Equal numbers and L / C off by over 5 %: uneven cycles, worth a note only.
+    arrivals than passes is impossible: V is wrong, the run is void. Fewer means merged chunks,
+    where gaps show no cycle. Equal numbers and L / C off by over 5 %: uneven cycles, only a note.
     """
     if accepted is None:
         return None, (), ()
-    starts = _bursts([chunk.t_ns for chunk in chunks], accepted.passes)
-    seen, told = len(starts) - 1, accepted.passes
+    seen, told = len(arrivals) - 1, accepted.passes
     slack = 1 + told * IDENTITY_TOLERANCE
     if seen > told + slack:
         return None, (f"{seen} chunks after the first, but the server says {told} passes",), ()
     if seen < told - slack or seen < 1:
         return None, (), (f"{told} passes came in {seen} chunks: cycle time not visible",)
-    cycle_ms = median(b - a for a, b in pairwise(starts)) / 1e6
+    cycle_ms = median(b.t_ns - a.t_ns for a, b in pairwise(arrivals)) / 1e6
     off = accepted.length / (cycle_ms / 1e3) / rate - 1
     if abs(off) > IDENTITY_TOLERANCE:
         return (
@@ -146,42 +163,26 @@ def _cycle(
     return cycle_ms, (), ()
 
 
-def _bursts(times: Sequence[int], passes: int) -> list[int]:
-    """Start of each burst: a server that sends a verify pass token by token (llama.cpp) makes
-    gaps far below a cycle; those under a quarter of the mean cycle belong to one pass."""
-    if len(times) - 1 <= passes * (1 + IDENTITY_TOLERANCE) + 1:
-        return list(times)
-    together = (times[-1] - times[0]) / passes / 4
-    starts, previous = [times[0]], times[0]
-    for time in times[1:]:
-        if time - previous > together:
-            starts.append(time)
-        previous = time
-    return starts
-
-
-def _gaps(times: Sequence[int]) -> Gaps:
-    gaps = sorted((b - a) / 1e6 for a, b in pairwise(times))
+def _gaps(arrivals: Sequence[Chunk]) -> Gaps:
+    gaps = sorted((b.t_ns - a.t_ns) / 1e6 for a, b in pairwise(arrivals))
+    if not gaps:
+        return Gaps(0.0, 0.0, 0.0, 0.0)
     return Gaps(median(gaps), quantile(gaps, 0.95), quantile(gaps, 0.99), gaps[-1])
 
 
-def _client_limited(answer: Answer, accepted: Acceptance | None, gaps: Gaps) -> bool:
-    """Events that share a read, or a worker that woke late, make gap percentiles its own. Events
-    of one token each under speculation come together because the server sends them so."""
-    bearing = answer.bearing()
-    steps = {(b.count or 0) - (a.count or 0) for a, b in pairwise(bearing)}
-    sent_together = accepted is not None and steps == {1}
+def _client_limited(answer: Answer, sent_together: bool, gaps: Gaps) -> bool:
+    """Events that share a read, or a worker that woke late, make gap percentiles its own. Tokens
+    of one pass come together because the server sends them so."""
     coalesced = answer.coalesced > COALESCED_LIMIT and not sent_together
-    typical_ms = gaps.max_ms if sent_together else gaps.median_ms
-    return coalesced or answer.stall_p99_ns / 1e6 > STALL_LIMIT * typical_ms
+    return coalesced or answer.stall_p99_ns / 1e6 > STALL_LIMIT * gaps.median_ms
 
 
-def _itl_median_ms(chunks: Sequence[Chunk]) -> float | None:
-    if any(chunk.count is None for chunk in chunks):
+def _itl_median_ms(arrivals: Sequence[Chunk]) -> float | None:
+    if any(chunk.count is None for chunk in arrivals):
         return None
     steps = [
-        ((b.t_ns - a.t_ns) / 1e6 / ((b.count or 0) - (a.count or 0)))
-        for a, b in pairwise(chunks)
+        (b.t_ns - a.t_ns) / 1e6 / ((b.count or 0) - (a.count or 0))
+        for a, b in pairwise(arrivals)
         if (b.count or 0) > (a.count or 0)
     ]
     return median(steps) if steps else None

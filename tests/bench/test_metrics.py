@@ -117,6 +117,8 @@ def test_passes_sent_token_by_token_are_bursts() -> None:
     found = figures(made(token_by_token(60, 3), timings=timings, coalesced=0.6), 181)
     assert found.acceptance == Acceptance(3.0, 60, "response, passes derived", 0.5, ())
     assert found.cycle_ms == pytest.approx(30)
+    assert found.gaps.median_ms == pytest.approx(30)
+    assert found.itl_median_ms == pytest.approx(10)
     assert (found.void, found.notes, found.client_limited) == ((), (), False)
 
 
