@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import assert_never, cast
 
 from console.control.expression import BadExpression, Condition, Ref, conditions, refs_in
 from console.model.verb import VERBS, Field, Kind, Verb
@@ -53,47 +53,44 @@ class Arguments:
         assert verb.script is not None
         value = table.raw(verb.id)
         if not isinstance(value, dict):
-            if not verb.sole:
+            sole = next((spec for spec in verb.script if spec.name == verb.sole), None)
+            if sole is None:
                 table.complain(verb.id, f"{verb.id}: a table was expected: {{ {_shape(verb)} }}")
                 return {}
-            below = Table(self.document, {verb.sole: value}, (*table.path, verb.id))
-        else:
-            below = Table(self.document, cast("dict[str, object]", value), (*table.path, verb.id))
+            return {sole.name: self._argument(table, verb, sole, verb.id)}
+        below = Table(self.document, cast("dict[str, object]", value), (*table.path, verb.id))
         found: dict[str, Argument] = {}
         for spec in verb.script:
-            if spec.name not in below.names():
-                below.raw(spec.name)
-                if spec.required:
-                    below.complain("", f'{verb.id}: "{spec.name}" is missing: {spec.help}')
+            if spec.name in below.names():
+                found[spec.name] = self._argument(below, verb, spec, spec.name)
                 continue
-            self._argument(below, verb, spec, found)
+            below.raw(spec.name)
+            if spec.required:
+                below.complain("", f'{verb.id}: "{spec.name}" is missing: {spec.help}')
         below.finish()
         return found
 
-    def _argument(
-        self,
-        below: Table,
-        verb: Verb,
-        spec: Field,
-        found: dict[str, Argument],
-    ) -> None:
+    def _argument(self, table: Table, verb: Verb, spec: Field, key: str) -> Argument:
         match spec.kind:
             case Kind.NUMBER:
-                found[spec.name] = below.number(spec.name, most=1_000_000)
+                return table.number(key, most=1_000_000)
             case Kind.DURATION:
-                found[spec.name] = below.duration(spec.name, 0.0)
+                return table.duration(key, 0.0)
             case Kind.CONDITIONS:
-                self.conditions(below, spec.name)
-                raw = below.raw(spec.name)
-                found[spec.name] = (raw,) if isinstance(raw, str) else below.texts(spec.name)
+                self.conditions(table, key)
+                raw = table.raw(key)
+                return (raw,) if isinstance(raw, str) else tuple(map(str, _parts(raw)))
             case Kind.UNTIL:
-                found[spec.name] = self._until(below, spec.name)
+                return self._until(table, key)
             case Kind.TEXT | Kind.PATH:
-                text = below.text(spec.name)
+                text = table.text(key)
                 if not text:
-                    below.complain(spec.name, f"{verb.id}: {spec.name}: a text was expected")
-                self._references(below, spec.name, text)
-                found[spec.name] = text
+                    table.complain(key, f"{verb.id}: {spec.name}: a text was expected")
+                for ref in refs_in(text):
+                    self._reference((*table.path, key), ref)
+                return text
+            case _:
+                assert_never(spec.kind)
 
     def _until(self, below: Table, key: str) -> str:
         text = below.text(key)
@@ -132,10 +129,6 @@ class Arguments:
                 self._reference(path, ref)
         return tuple(found)
 
-    def _references(self, table: Table, key: str, text: str) -> None:
-        for ref in refs_in(text):
-            self._reference((*table.path, key), ref)
-
     def _reference(self, path: tuple[str | int, ...], ref: Ref) -> None:
         def complain(what: str, word: str, valid: Collection[str]) -> None:
             hint = nearest(word, valid) or f" (known: {one_of(valid) or 'none'})"
@@ -157,6 +150,10 @@ class Arguments:
             if len(step.servers) > 1:
                 said = f"{ref}: {ref.owner} runs on {len(step.servers)} servers; give it a target"
                 self.document.complain(path, said)
+
+
+def _parts(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _shape(verb: Verb) -> str:

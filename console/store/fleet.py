@@ -18,7 +18,7 @@ from console.store.toml import Document, Table, load, nearest, one_of
 SCHEMA = "fleet/1"
 FILE = "fleet.toml"
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,62}")
 
 
 def find_fleet(named: str | None) -> Path | None:
@@ -78,7 +78,7 @@ def _unique(document: Document, kind: str, names: Iterable[str]) -> None:
 def _name(table: Table) -> str:
     name = table.text("name", required=True)
     if name and not _NAME.fullmatch(name):
-        table.complain("name", "name: letters, digits, dot, dash and underscore were expected")
+        table.complain("name", "name: letters, digits, dot, colon, dash and underscore were expected")
     return name
 
 

@@ -59,7 +59,10 @@ class _Walk:
         start = self.at
         double = self.text.startswith("[[", start)
         self.at += 2 if double else 1
-        path = self._resolve(self._key())
+        key = self._key()
+        for length in range(1, len(key)):
+            self.places.setdefault(self._resolve(key[:length]), self._place(start))
+        path = self._resolve(key)
         self._skip(_SPACE)
         self.at += 2 if double else 1
         if double:
