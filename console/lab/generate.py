@@ -236,8 +236,10 @@ async def _stream(
             break
         chunk = await request.chunks.get()
     if body.get("return_spec_tokens_details") and request.verifies:
-        zero: dict[str, object] = {"spec_cap_length": 0.0, "spec_block_accept_length": 0.0}
-        details = _spec(request) | zero | {"spec_cap_lens_histogram": []}
+        spec = _spec(request)
+        details = {name: spec.pop(name) for name in ("spec_accept_rate", "spec_accept_length")}
+        details |= {"spec_cap_length": 0.0, "spec_block_accept_length": 0.0}
+        details |= spec | {"spec_cap_lens_histogram": []}
         sglext = {"spec_tokens_details": details}
         yield _dump(head | {"choices": [], "usage": None, "sglext": sglext})
     if options.get("include_usage"):

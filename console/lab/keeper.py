@@ -147,10 +147,11 @@ def _wait(child: int, asked: int) -> int | None:
 
 
 def _end_of(child: int) -> int:
-    """Wait for the lab to stop by itself, then not any longer; 0, since it was asked to."""
+    """Its exit code once it has stopped by itself; 0 when it is waited for no longer."""
     limit = time.monotonic() + _GRACE_S
     while time.monotonic() < limit:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            break
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
         time.sleep(0.005)
     return 0

@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 from dataclasses import dataclass, field
+from typing import Any
 
 import asyncssh
 
@@ -31,7 +32,7 @@ class LabHost:
 
 
 class _Session(asyncssh.SSHServerProcess[bytes]):
-    """A session that gives its place back when its channel closes."""
+    """A session that gives its place back once its channel is closing."""
 
     def __init__(self, connection: LabConnection) -> None:
         async def run(process: asyncssh.SSHServerProcess[bytes]) -> None:
@@ -39,9 +40,19 @@ class _Session(asyncssh.SSHServerProcess[bytes]):
 
         super().__init__(run, None, 3, False)
         self._connection = connection
+        self._opened: asyncssh.SSHChannel[Any] | None = None
+
+    def connection_made(self, chan: asyncssh.SSHChannel[Any]) -> None:
+        super().connection_made(chan)
+        self._opened = chan
+
+    @property
+    def counts(self) -> bool:
+        """Whether it takes one of the connection's places; a closing one does no more."""
+        return self._opened is None or not self._opened.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._connection.sessions -= 1
+        self._connection.sessions.discard(self)
         super().connection_lost(exc)
 
 
@@ -50,16 +61,17 @@ class LabConnection(asyncssh.SSHServer):
 
     def __init__(self, host: LabHost) -> None:
         self.host = host
-        self.sessions = 0
+        self.sessions: set[_Session] = set()
 
     def begin_auth(self, username: str) -> bool:  # noqa: ARG002 - any name, with the key
         return True
 
     def session_requested(self) -> asyncssh.SSHServerProcess[bytes]:
-        if self.sessions >= MAX_SESSIONS:
+        if sum(session.counts for session in self.sessions) >= MAX_SESSIONS:
             raise asyncssh.ChannelOpenError(asyncssh.OPEN_CONNECT_FAILED, "open failed")
-        self.sessions += 1
-        return _Session(self)
+        session = _Session(self)
+        self.sessions.add(session)
+        return session
 
     def connection_requested(
         self,

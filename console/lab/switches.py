@@ -11,6 +11,8 @@ import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from console.lab.faults import FAULTS, PHASES
+
 CONTROL = "control.json"
 
 
@@ -68,6 +70,12 @@ def parse_switch(text: str) -> tuple[str, str, object]:
         if value not in ("on", "off"):
             raise ValueError(f"{name}: expected on or off, not {value!r}")
         return server, name, value == "on"
+    if name == "fault" and value not in FAULTS:
+        raise ValueError(f"{value!r} is no fault; there are {', '.join(sorted(FAULTS))}")
+    if name == "load" and value not in ("warm", "cold"):
+        raise ValueError(f"load: expected warm or cold, not {value!r}")
+    if name == "never_ready" and value not in PHASES:
+        raise ValueError(f"never_ready: expected one of {', '.join(PHASES)}, not {value!r}")
     return server, name, kind(value)
 
 
