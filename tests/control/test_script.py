@@ -94,7 +94,7 @@ def test_a_right_script_is_read(tmp_path: Path) -> None:
         ("log:/fired up/", "log:/fired (/", ":29:10: until:"),
         ('every = "10s"', "every = 10", ":16:42: every: a duration such as"),
         ('timeout = "900s"', 'timeout = "long"', ":17:1: timeout: a duration"),
-        ("${last.count} >=", "${lst.count} >=", ":25:37: ${lst.count}: no step before this one"),
+        ("${last.count} >=", "${lst.count} >=", ":25:35: ${lst.count}: no step before this one"),
         ("${last.count} >=", "${last.cont} >=", 'tail gives no "cont" (did you mean "count"?)'),
         ("${vars.least}", "${vars.most}", '${vars.most}: no variable "most"'),
         ('"${ready.code} == 200", "', '"${ready.code} is 200", "', ":25:11: assert:"),
