@@ -1,0 +1,268 @@
+"""Reads documents: fenced and indented blocks by the grammar they hold, inline code, tables,
+struck-out text, comments, in any language. Linear in the text; lines without a name are only
+looked at for fences."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from console.nccl.importing.detect import fragment_format
+from console.nccl.importing.found import MAX_DEPTH, NAME, PAIR, Context, Found, Item, State, restate
+from console.nccl.importing.prose import is_open, scan
+
+_FENCE = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])?[ \t]*(`{3,}|~{3,})[ \t]*([^\s`{]*)")
+_QUOTE = re.compile(r"(?:[ \t]{0,3}>[ ]?)+")
+_STRUCK = re.compile(r"~~(.+?)~~|<(del|s|strike)>(.+?)</\2>")
+_CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
+_COMMENT = re.compile(r"<!--(.*?)(?:-->|$)")
+_CELLS = re.compile(r"(?<!\\)\|")
+_VALUE_HEAD = re.compile(
+    r"value|setting|set to|recommended|wert|einstellung|valeur|valor|valore|waarde|wartość|hodnota"
+    r"|значение|значення|取值|设置|設定|建议|推荐|值|値|값|설정",
+    re.IGNORECASE,
+)
+_DEFAULT_HEAD = re.compile(
+    r"default|standard|défaut|defecto|padrão|predefinito|умолчанию|默认|預設|既定|デフォルト|기본",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\s*(?:[-*+]|\d+[.)])?\s*[`*]*(NCCL_[A-Z0-9_]+)[`*]*\s*[:：]\s*"
+    r"(?:`([^`]+)`|\"([^\"]*)\"|([A-Za-z0-9_^=.,:-]+))[`*\s]*[.。]?$"
+)
+_PROMPT = re.compile(
+    r"^(\s*)(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+(?::|\s)[^$#%\n]{0,80}[$#%]|\$|%|❯|➜)\s+(?=\S)"
+)
+_LANGUAGES = {
+    **dict.fromkeys(
+        ("bash", "sh", "shell", "zsh", "console", "fish", "csh", "shell-session"), "shell"
+    ),
+    **dict.fromkeys(("terminal", "powershell", "ps1", "bat", "cmd", "slurm", "sbatch"), "shell"),
+    **dict.fromkeys(("dockerfile", "docker", "containerfile"), "dockerfile"),
+    **dict.fromkeys(("ini", "systemd", "service", "unit", "conf"), "ini"),
+    **dict.fromkeys(("env", "dotenv", "properties"), "env"),
+    **dict.fromkeys(("json", "jsonc", "json5"), "json"),
+    **dict.fromkeys(("python", "py", "python3"), "python"),
+    **dict.fromkeys(("diff", "patch"), "diff"),
+    **dict.fromkeys(("yaml", "yml", "compose"), "yaml"),
+    "log": "log",
+    "nccl.conf": "nccl.conf",
+}
+_COMMANDISH = re.compile(r"\s*(export |setenv |env |docker |srun |mpirun |\$ |#|-e |NCCL_\w+=)")
+
+
+@dataclass(slots=True)
+class _Table:
+    """Which column of a table holds values: -1 unknown, None no table."""
+
+    column: int = -1
+    width: int = 0
+
+
+class Reader:
+    """One document."""
+
+    def __init__(self, text: str, first: int, context: Context) -> None:
+        self.rows = text.split("\n")
+        self.first = first
+        self.context = replace(context, loose=True)
+        self.at = 0
+        self.table: _Table | None = None
+        self.commented = False
+
+    def read(self) -> Iterator[Item]:
+        """Items in the order of the document."""
+        while self.at < len(self.rows):
+            row = self.rows[self.at]
+            fence = _FENCE.match(row) if "```" in row or "~~~" in row else None
+            if fence is None and row.lstrip().startswith(">") and ("```" in row or "~~~" in row):
+                fence = _FENCE.match(_QUOTE.sub("", row))
+            if fence is not None and "`" not in row[row.find(fence[1]) + len(fence[1]) :]:
+                yield from self._fence(fence)
+                continue
+            if "|" in row:
+                yield from self._table(row)
+            else:
+                self.table = None
+                if "NCCL" in row or self.commented or "<!--" in row:
+                    yield from self._paragraph(row)
+            self.at += 1
+
+    def _fence(self, fence: re.Match[str]) -> Iterator[Item]:
+        start = self.at + 1
+        mark = fence[1]
+        stop = start
+        closing = re.compile(rf"[>\s]*{re.escape(mark[0])}{{{len(mark)},}}\s*$")
+        while stop < len(self.rows) and not closing.match(self.rows[stop]):
+            stop += 1
+        rows = self.rows[start:stop]
+        self.at = stop + 1
+        if any("NCCL_" in row for row in rows):
+            if self.rows[start - 1].lstrip().startswith(">"):
+                rows = [_QUOTE.sub("", row, count=1) for row in rows]
+            language = fence[2].lower().strip("{}.:")
+            yield from self._block(rows, start, language)
+
+    def _block(self, rows: list[str], start: int, language: str) -> Iterator[Item]:
+        # The grammars nest in each other, so the table of them cannot be imported above.
+        from console.nccl.importing.grammars import read_as
+
+        if self.context.depth >= MAX_DEPTH:
+            return
+        plain = [_PROMPT.sub(r"\1", row.removesuffix("\r")) for row in rows]
+        text = "\n".join(plain)
+        kind = _LANGUAGES.get(language, "")
+        sniffed = fragment_format(text)
+        if kind == "ini":
+            kind = "systemd" if sniffed == "systemd" else "nccl.conf"
+        elif not kind or (kind == "shell" and sniffed == "log"):
+            kind = sniffed
+        elif kind == "yaml":
+            kind = sniffed if sniffed in ("compose", "kubernetes", "ansible") else "yaml"
+        if kind == "shell" and not language and not _shell_like(plain):
+            for at, row in enumerate(plain):
+                yield from _line(row, self.first + start + at)
+            return
+        inner = replace(self.context, depth=self.context.depth + 1)
+        yield from read_as(kind, text, self.first + start, inner)
+
+    def _table(self, row: str) -> Iterator[Item]:
+        cells = _CELLS.split(row.strip().strip("|"))
+        if self.table is None:
+            following = self.rows[self.at + 1] if self.at + 1 < len(self.rows) else ""
+            if not re.fullmatch(r"[\s|:>-]*-[\s|:-]*", following.rstrip("\r")):
+                yield from self._paragraph(row)
+                return
+            self.table = _Table(_value_column(cells), len(cells))
+            yield from self._paragraph(row)
+            return
+        if "NCCL" not in row:
+            return
+        named = next((i for i, cell in enumerate(cells) if NAME.fullmatch(_bare(cell))), None)
+        column = self.table.column
+        if named is None:
+            yield from self._paragraph(row)
+            return
+        if column < 0 or column == named:
+            column = named + 1
+        if column < len(cells):
+            yield from self._cell(_bare(cells[named]), cells[column])
+        for cell in cells[named + 1 :]:
+            if PAIR.search(cell):
+                yield from self._paragraph(cell)
+
+    def _cell(self, name: str, cell: str) -> Iterator[Item]:
+        struck = _STRUCK.fullmatch(cell.strip()) is not None
+        coded = _CODE.search(cell)
+        value = coded[2].strip() if coded is not None else _bare(cell)
+        line = self.first + self.at
+        header = self.table is not None and self.table.column >= 0
+        if not value or value in ("-", "–", "—") or PAIR.search(value):
+            return
+        if coded is None and not header and re.search(r"\s", value):
+            return
+        value = html.unescape(value)
+        if struck:
+            yield Found(name, State.OLD, (line,), value=value)
+        elif is_open(name, value) or (coded is None and re.search(r"\s", value)):
+            yield Found(name, State.UNRESOLVED, (line,), raw=value)
+        else:
+            yield Found(name, State.SET, (line,), value=value)
+
+    def _paragraph(self, row: str) -> Iterator[Item]:
+        """A line of text; parts in <!-- --> are commented, also over several lines."""
+        line = self.first + self.at
+        row = row.removesuffix("\r")
+        if self.commented:
+            inside, ends, row = row.partition("-->")
+            yield from restate(scan(inside, line), State.COMMENTED)
+            self.commented = not ends
+            if self.commented:
+                return
+        for found in _COMMENT.finditer(row):
+            yield from restate(scan(found[1], line), State.COMMENTED)
+        self.commented = "<!--" in row and "-->" not in row[row.rfind("<!--") :]
+        row = _COMMENT.sub(" ", row)
+        if "NCCL" not in row:
+            return
+        indented = re.match(r"(?: {4}|\t)", row) is not None
+        if indented and _COMMANDISH.match(row):
+            yield from self._indented()
+            return
+        yield from _line(row, line)
+
+    def _indented(self) -> Iterator[Item]:
+        """A block indented by four or more, from here to its end."""
+        start = self.at
+        stop = start
+        while stop < len(self.rows) and re.match(r"(?: {4}|\t)", self.rows[stop]):
+            stop += 1
+        rows = [re.sub(r"^(?: {4}|\t)", "", row) for row in self.rows[start:stop]]
+        yield from self._block(rows, start, "")
+        self.at = stop - 1
+
+
+def _shell_like(rows: list[str]) -> bool:
+    """Whether a block without a language can be read as commands rather than as prose."""
+    named = [row for row in rows if "NCCL_" in row]
+    return all(not re.search(r"[，。；：]|NCCL_\w+ = ", row) for row in named)
+
+
+def _line(row: str, line: int) -> Iterator[Found]:
+    """Pairs in one line of running text, struck-out ones as old."""
+    if "\\_" in row:
+        row = row.replace("\\_", "_")
+    if "&" in row:
+        row = html.unescape(row)
+    named = _NAMED.match(row)
+    if named is not None:
+        value = next(group for group in named.groups()[1:] if group is not None)
+        state = State.UNRESOLVED if is_open(named[1], value) else State.SET
+        if _is_plausible(value):
+            raw = value if state is State.UNRESOLVED else ""
+            yield Found(named[1], state, (line,), value="" if raw else value, raw=raw)
+            return
+    at = 0
+    for struck in _STRUCK.finditer(row):
+        yield from _spans(row[at : struck.start()], line)
+        inner = struck[1] or struck[3]
+        yield from restate(_spans(inner, line), State.OLD)
+        at = struck.end()
+    yield from _spans(row[at:], line)
+
+
+def _is_plausible(value: str) -> bool:
+    """After NAME: only a number or a word in capitals or with a digit counts as a value."""
+    return bool(re.fullmatch(r"-?[0-9]\S*|[A-Z][A-Za-z0-9_,]*|[\^=]?\w*\d[\w.,:]*", value))
+
+
+def _spans(text: str, line: int) -> Iterator[Found]:
+    """Inline code by its own rules, the text around it by those of prose."""
+    at = 0
+    for code in _CODE.finditer(text):
+        if not PAIR.search(code[2]):
+            continue
+        yield from scan(text[at : code.start()], line)
+        yield from scan(code[2], line, code=True)
+        at = code.end()
+    yield from scan(text[at:], line)
+
+
+def _bare(cell: str) -> str:
+    return cell.strip().strip("`*_ ").strip()
+
+
+def _value_column(cells: list[str]) -> int:
+    """The column whose head speaks of values and not of defaults, else -1."""
+    for at, cell in enumerate(cells):
+        if at and _VALUE_HEAD.search(cell) and not _DEFAULT_HEAD.search(cell):
+            return at
+    return -1
+
+
+def read_markdown(text: str, first: int, context: Context) -> Iterator[Item]:
+    """Items of a document whose first line is `first`."""
+    if "NCCL" in text:
+        yield from Reader(text, first, context).read()
