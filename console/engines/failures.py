@@ -15,6 +15,7 @@ _SEARCH = tuple((m.id, re.compile(m.pattern)) for m in MARKERS)
 _PATTERN = dict(_SEARCH)
 _NEEDLES = tuple((needle, m.id) for m in MARKERS for needle in m.needles)
 _FOREIGN = ("Receive: obj=", "Finish: obj=", "Received request ", "Generated response ")
+RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: |$)")
 _FIRST = 4096  # markers stand early; a line may be 64 KiB
 _TRAILING = re.compile(r"\d+$")
 _OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMG]iB)")
@@ -73,7 +74,7 @@ def summary(fact: FailureSeen, ranks: str = "") -> str:
                 f"the kernel's OOM killer ended {get('process') or 'a process'}:"
                 f" host memory ran out ({what}), not GPU memory"
             )
-        case "illegal-access":
+        case "illegal-access" | "cuda-error":
             return f"CUDA error: {get('what')}" + (f" ({ranks})" if ranks else "")
         case "nccl-timeout":
             limit = int(get("timeout_ms") or get("ran_ms") or 0) // 1000
@@ -82,6 +83,8 @@ def summary(fact: FailureSeen, ranks: str = "") -> str:
             )
             op = op.replace("allreduce", "all-reduce")
             return f"collective timeout {limit} s, {op} {get('seq')}"
+        case "xid-fatal" | "xid":
+            return f"GPU fault: Xid {get('xid')} at {get('bus')}"
         case "port-taken":
             port = get("port")
             return f"port {port} already in use" if port else "the port is already in use"

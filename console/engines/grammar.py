@@ -32,10 +32,10 @@ _INNER = re.compile(
     r"|(?:\[rank\d+\]:)?\[[EWIF]\d{3,4} \d\d:\d\d:\d\d\.\d+ "
     r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\]"
     r"|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w =]*pid=\d+\) "
-    r"|(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN) "
+    r"|(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL (?:INFO|WARN) "
 )
 _BATCH_INSIDE = re.compile(r"\b(?:Decode|Prefill) batch[.,]? ")
-_HTTP = re.compile(r'"[A-Z]+ /')
+_HTTP = re.compile(r'"[A-Z]+ /|request: [A-Z]+ /')
 
 
 def parse_line(text: str) -> tuple[Line, ...]:
@@ -93,7 +93,11 @@ def _pieces(text: str) -> list[str]:
     """Cuts a line where another writer's head stands in its middle."""
     if len(text) < 24 or foreign(text.partition("] ")[2]):
         return [text]
-    cuts = [m.start() for m in _INNER.finditer(text)]
+    cuts, end = [], -1
+    for m in _INNER.finditer(text):
+        if m.start() != end:  # a stamp right before NCCL's own head belongs to it
+            cuts.append(m.start())
+        end = m.end()
     if not cuts or cuts == [0]:
         return [text]
     if cuts[0] != 0:
@@ -110,7 +114,7 @@ def _piece(outer: Head, text: str) -> list[Line]:
             lines = [Line(head, message[s:e].strip("\r"), bar) for s, e, bar in found]
             return lines + ([Line(head, rest, _fact(head, rest))] if rest else [])
     message = message.strip("\r\n")
-    if not head.style and (m := _BATCH_INSIDE.search(message)) and not foreign(message):
+    if " batch" in message and (m := _BATCH_INSIDE.search(message)) and not foreign(message):
         # A user's own logging format: the message is known even where its head is not.
         message = message[m.start() :]
     return [Line(head, message, _fact(head, message))]

@@ -41,10 +41,16 @@ _RANKS = r"(?: (?:DP|PP|TP|EP|CP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|DC
 
 _KUBECTL = re.compile(r"\[pod/([^/\] ]+)/([^\] ]+)\](?: |$)")
 _COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]*) +\|(?: |$)")
-_JOURNAL = re.compile(
-    rf"({_ISO}|[^\s\[(]{{2,12}} {{1,2}}\d{{1,2}} \d\d:\d\d:\d\d(?:\.\d+)?) ([A-Za-z0-9][\w.-]*) "
-    r"([^\s\[\]:]+)(?:\[(\d+)\])?: ?"
+# journalctl's short, short-iso, short-precise, short-full and short-unix stamps, any language.
+_JOURNAL_AT = "|".join(
+    (
+        _ISO,
+        r"\d{10}\.\d{6}",
+        rf"\S{{2,6}} {_DATE} (?:[A-Z]{{2,5}}|[+-]\d\d)",
+        r"[^\s\[(]{2,12} {1,2}\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?",
+    )
 )
+_JOURNAL = re.compile(rf"({_JOURNAL_AT}) ([A-Za-z0-9][\w.-]*) ([^\s\[\]:]+)(?:\[(\d+)\])?: ?")
 _STAMP = re.compile(rf"(?:\[({_ISO})\]|({_ISO}))(?: (?:stdout|stderr) [FP])?(?: |$)")
 _STERN = re.compile(
     r"([a-z0-9][a-z0-9.]*-[a-z0-9.-]+) ([a-z0-9][a-z0-9.-]*) "
@@ -55,12 +61,12 @@ _LABEL = re.compile(r"(?:\[1,(\d+)\]<std(?:out|err)>:|(\d+): (?=[\[(]))")
 _SGLANG = re.compile(rf"\[?((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)({_RANKS}*)\](?: |$)")
 _VLLM = re.compile(r"\((?P<name>\w+)(?P<more>[\w =,.:]*?)\bpid=(?P<pid>\d+)[^)]*\)(?: |$)")
 _VLLM_STAMP = re.compile(
-    rf"({_LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: \[[^\]]*:\d+\])?(?: |$)"
+    rf"({_LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: \[?[^\]\[ ]*:\d+\])?(?: |$)"
 )
 _TORCH = re.compile(
     r" ?(?:\[rank(\d+)\]:)?\[([EWIF])(\d{3,4} \d\d:\d\d:\d\d\.\d+) [\w.]+:\d+\](?: |$)"
 )
-_NCCL = re.compile(r"([\w.-]+):(\d+):\d+ \[(\d+)\] (?=NCCL )")
+_NCCL = re.compile(r"([\w.-]+):(\d+):\d+ \[(\d+)\] (?:[\w./]+:\d+ )?(?=NCCL )")
 _TRT = re.compile(
     r"\[(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] \[TRT-LLM\](?: \[RANK (\d+)\])?(?: \[([A-Z])\])?(?: |$)"
 )

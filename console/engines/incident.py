@@ -10,13 +10,17 @@ import re
 from dataclasses import dataclass, replace
 
 from console.engines.facts import ExitSeen, FailureSeen
-from console.engines.failures import marker_of, summary
+from console.engines.failures import RAISED, marker_of, summary
 from console.engines.line import Line
 from console.engines.records import Placed
 
 _EVIDENCE = 8
 _FRAME = re.compile(r"\s+(\w+) \((\w+)\.py:\d+\)")
 _STOPPED = (0, 143)
+# Markers that only say that something failed: the exception's own words belong to them.
+_NEED_WORDS = frozenset(
+    {"child-exception", "engine-start", "engine-dead", "warmup-failed", "sigquit", "child-crash"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Incident:
     ranks: tuple[str, ...] = ()
     enqueued: tuple[tuple[str, int], ...] = ()
     stuck_in: str = ""
+    raised: str = ""
     signals: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     records: tuple[int, ...] = ()
@@ -43,6 +48,8 @@ class Incident:
         text = summary(self.cause, ", ".join(self.ranks))
         if self.cause.marker == "port-taken" and self.cause_at:
             text += f" (bind failed at {self.cause_at[-8:]})"
+        if self.raised and self.cause.marker in _NEED_WORDS:
+            text += f": {self.raised}"
         if self.stuck_in:
             text += f" (forward stuck in {self.stuck_in})"
         if self.cause.marker == "watchdog" and "sigquit" in self.signals:
@@ -73,8 +80,12 @@ def grow(incident: Incident | None, placed: Placed) -> Incident | None:
         fact = FailureSeen("child-crash", detail)
     if isinstance(fact, FailureSeen):
         return _failed(incident, fact, placed, rank)
-    if incident is not None and incident.cause.marker == "watchdog" and not incident.stuck_in:
+    if incident is None:
+        return None
+    if incident.cause.marker == "watchdog" and not incident.stuck_in:
         return _frame(incident, line)
+    if placed.record in incident.records and RAISED.match(line.text):
+        return replace(incident, raised=line.text[:200])
     return incident
 
 
@@ -86,7 +97,7 @@ def _failed(
         if not marker.fatal or fact.get("code") == "-15":
             return None
         incident = Incident(fact, at, at)
-    elif marker.weight > marker_of(incident.cause).weight and marker.fatal:
+    elif marker.weight > marker_of(incident.cause).weight:
         incident = replace(incident, cause=fact, cause_at=at, ranks=())
     elif fact.marker == incident.cause.marker:
         incident = replace(incident, cause=_merged(incident.cause, fact))

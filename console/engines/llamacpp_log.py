@@ -6,6 +6,7 @@ Owns the message grammar; the head (`m.ss.ms.us`, counted from the start) is rea
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from console.engines.facts import (
     Fact,
@@ -19,7 +20,7 @@ from console.engines.facts import (
 )
 from console.model.fleet import Engine
 
-_ORIGIN = re.compile(r"(?:(?:slot|srv|que|cmn|main|llama|common)\w* +)?[\w:]+: +")
+_ORIGIN = re.compile(r"(?:(?:slot|srv|que|cmn|main|llama|common)\w* +)?\w[\w:]*: +")
 _SLOT = re.compile(r"id +(\d+) \| task (-?\d+) \| ?")
 _EVAL = re.compile(
     r" *(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) (?:tokens|runs)"
@@ -56,19 +57,21 @@ def message(text: str) -> Fact | None:
             return phase
     if body.startswith("model loaded"):
         return PhaseSeen("weights", "end", draft=False)
-    if body.startswith(("listening on", "server is listening on", "HTTP server is listening")):
+    if body.startswith(("listening on", "server is listening on")):
         found = _LISTENING.search(body)
-        return ReadySeen(found[1].rstrip("/")) if found else ListeningSeen("")
+        return ReadySeen(found[1].rstrip("/") if found else "")
+    if body.startswith("HTTP server is listening"):
+        return ListeningSeen("")  # older builds open the port before the model is loaded
+    if "per second)" in body or "tokens" in body:
+        return _timing(-1, -1, body)  # older builds print the timings below their slot's line
     if b := _BUILD.match(body):
         return VersionSeen(Engine.LLAMACPP, b[1] or f"b{b[2]}")
     return None
 
 
 def _of_slot(slot: int, task: int, body: str) -> Fact | None:
-    if m := _EVAL.match(body):
-        kind = {"prompt eval": "prompt", "eval": "eval", "total": "total"}[m[1]]
-        rate = float(m[4]) if m[4] and m[4] != "inf" else None
-        return _timing(kind, slot, task, int(m[3]), float(m[2]), rate)
+    if timing := _timing(slot, task, body):
+        return timing
     if m := _PROGRESS.match(body):
         ms = float(m[3]) * 1000 if m[3] else None
         rate = float(m[4]) if m[4] else None
@@ -87,11 +90,16 @@ def _of_slot(slot: int, task: int, body: str) -> Fact | None:
     return None
 
 
-def _timing(
-    kind: str, slot: int, task: int, tokens: int, ms: float, rate: float | None
-) -> TimingSeen | None:
-    match kind:
-        case "prompt" | "eval" | "total":
-            return TimingSeen(kind, slot, task, tokens, ms, rate)
-        case _:
-            return None
+_KINDS: dict[str, Literal["prompt", "eval", "total"]] = {
+    "prompt eval": "prompt",
+    "eval": "eval",
+    "total": "total",
+}
+
+
+def _timing(slot: int, task: int, body: str) -> TimingSeen | None:
+    m = _EVAL.match(body)
+    if m is None:
+        return None
+    rate = float(m[4]) if m[4] and m[4] != "inf" else None
+    return TimingSeen(_KINDS[m[1]], slot, task, int(m[3]), float(m[2]), rate)

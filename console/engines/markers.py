@@ -32,11 +32,12 @@ MARKERS: tuple[Marker, ...] = (
             "Killed process",
             "oom-kill",
             "OOM killer",
+            "OOMKilled",
         ),
         r"(?:Memory cgroup out of memory|Out of memory): Killed process (?P<pid>\d+)"
         r" \((?P<process>[^)]*)\)(?:.*?anon-rss:(?P<rss_kb>\d+)kB)?"
         r"|oom-kill:constraint=(?P<constraint>\w+).*?task=(?P<process2>[^,]*),pid=(?P<pid2>\d+)"
-        r"|killed by the OOM killer|Failed with result 'oom-kill'",
+        r"|killed by the OOM killer|Failed with result 'oom-kill'|\bOOMKilled\b",
         "the kernel's OOM killer ended a process: host memory (RAM or the cgroup's limit) ran out,"
         " not GPU memory",
         True,
@@ -52,11 +53,14 @@ MARKERS: tuple[Marker, ...] = (
             "cudaErrorMemoryAllocation",
             "cudaMalloc failed",
         ),
-        r"CUDA out of memory\.(?: Tried to allocate (?P<wanted>[\d.]+ [KMG]iB)\.)?"
-        r"(?: GPU (?P<gpu>\d+) has a total capacity of (?P<total>[\d.]+ [KMG]iB)"
+        r"CUDA out of memory\. Tried to allocate (?P<wanted2>[\d.]+ [KMG]iB) \(GPU (?P<gpu2>\d+);"
+        r" (?P<total2>[\d.]+ [KMG]iB) total capacity;.*?(?P<free2>[\d.]+ [KMG]iB) free"
+        r"|CUDA out of memory\.(?: Tried to allocate (?P<wanted>[\d.]+ [KMG]iB)\.)?"
+        r"(?: GPU (?P<gpu>\d+) has a total capac\w+ of (?P<total>[\d.]+ [KMG]iB)"
         r" of which (?P<free>[\d.]+ [KMG]iB) is free\.)?"
         r"(?P<others>(?: Process \d+ has [\d.]+ [KMG]iB memory in use\.)*)"
-        r"|(?:CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory)",
+        r"|allocating (?P<wanted3>[\d.]+ [KMG]iB) on device (?P<gpu3>\d+): cudaMalloc failed"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory",
         "a GPU had no memory left for an allocation",
         True,
         "See who else holds memory on that GPU first; then lower --mem-fraction-static or the"
@@ -75,13 +79,24 @@ MARKERS: tuple[Marker, ...] = (
         85,
     ),
     Marker(
+        "xid-fatal",
+        ("NVRM: Xid",),
+        r"NVRM: Xid \((?P<bus>[^)]*)\): (?P<xid>13|31|43|45|48|62|74|79|94|95|109|119|120|154)\b",
+        "the NVIDIA driver reports a GPU fault that ends the processes on that GPU",
+        True,
+        "Look the Xid number up: 48, 74, 79, 94 and 95 mean hardware or link trouble, 13, 31 and"
+        " 43 usually a kernel's fault.",
+        92,
+    ),
+    Marker(
         "xid",
         ("NVRM: Xid",),
         r"NVRM: Xid \((?P<bus>[^)]*)\): (?P<xid>\d+)",
-        "the NVIDIA driver reports a GPU fault",
+        "the NVIDIA driver notes trouble with a GPU",
         False,
-        "Look the Xid number up; 48, 63, 74, 79 and 94 mean hardware or link trouble.",
-        88,
+        "Look the Xid number up.",
+        20,
+        "warning",
     ),
     Marker(
         "ecc",
@@ -91,6 +106,15 @@ MARKERS: tuple[Marker, ...] = (
         True,
         "Reset the GPU; if it comes back, take it out of service.",
         88,
+    ),
+    Marker(
+        "cuda-error",
+        ("CUDA error: ", "CUDA driver error: "),
+        r"CUDA (?:driver )?error: (?P<what>[A-Za-z][\w ,'-]{3,90})",
+        "a CUDA call failed",
+        True,
+        "",
+        65,
     ),
     Marker(
         "nccl-timeout",
@@ -153,11 +177,14 @@ MARKERS: tuple[Marker, ...] = (
     ),
     Marker(
         "pool-empty",
-        ("Not enough memory",),
-        r"Not enough memory\. Please try to increase --mem-fraction-static",
+        ("Not enough memory", "No available memory", "maximum number of tokens that can be"),
+        r"Not enough memory\. Please try to increase --mem-fraction-static"
+        r"|No available memory for the cache blocks"
+        r"|larger than the maximum number of tokens that can be stored in KV cache",
         "no GPU memory was left for the KV cache after the weights",
         True,
-        "Raise --mem-fraction-static, shorten the context, or spread over more GPUs.",
+        "Raise --mem-fraction-static (vLLM: --gpu-memory-utilization), shorten the context, or"
+        " spread over more GPUs.",
         88,
     ),
     Marker(
@@ -215,7 +242,8 @@ MARKERS: tuple[Marker, ...] = (
         ),
         r"\[Errno (?:98|48)\].*?\('(?P<host>[^']*)', (?P<port>\d+)\).*?address already in use"
         r"|[Aa]ddress already in use(?:.*?:(?P<port2>\d+))?"
-        r"|Port (?:(?P<port3>\d+) )?is already in use\.?"
+        r"|[Pp]ort (?:(?P<port3>\d+) )?is already in use\.?"
+        r"|failed to bind to \S*:(?P<port5>\d+)"
         r"|couldn't bind (?:HTTP )?server socket.*?port[ =:]*(?P<port4>\d+)",
         "the HTTP port belongs to another process",
         True,
@@ -232,6 +260,25 @@ MARKERS: tuple[Marker, ...] = (
         "",
         0,
         "info",
+    ),
+    Marker(
+        "disk-full",
+        ("No space left on device", "[Errno 28]"),
+        r"No space left on device|\[Errno 28\]",
+        "a disk is full",
+        True,
+        "Free space where the server writes: caches, compiled kernels, /dev/shm, the log itself.",
+        60,
+    ),
+    Marker(
+        "no-model",
+        ("valid model identifier", "does not appear to have a file named", "Repository Not Found"),
+        r"is not a valid model identifier|does not appear to have a file named"
+        r"|Repository Not Found",
+        "the model was not found at the path or name that was given",
+        True,
+        "",
+        60,
     ),
     Marker(
         "engine-start",
@@ -344,7 +391,7 @@ MARKERS: tuple[Marker, ...] = (
     Marker(
         "killed",
         ("Killed",),
-        r"^Killed(?:\s|$)",
+        r"^Killed(?:\s|$)|: line \d+: +\d+ Killed\b",
         "a shell reports SIGKILL; who sent it is not said",
         True,
         "",

@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     # canonical name, then what drivers call it, newest first
@@ -186,6 +187,43 @@ def parse_gpus(output: str) -> tuple[Gpu, ...] | NoGpus:
     header = parse_header(lines[start])
     found = (parse_gpu(header, line) for line in lines[start + 1 :])
     return tuple(g for g in found if g is not None)
+
+
+_ROW = re.compile(
+    r"\|\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|N/A)\s*\|\s*(?P<bus>[0-9A-Fa-f:.]+)\s"
+)
+_UNDER = re.compile(
+    r"\|\s*(?P<fan>\d+%|N/A|ERR!)\s+(?P<temp>\d+C|N/A|ERR!)\s+(?P<pstate>\S+)\s+"
+    r"(?P<power>\d+W|N/A|ERR!)\s*/\s*(?P<cap>\d+W|N/A|ERR!)\s*\|\s*"
+    r"(?:(?P<used>\d+)MiB\s*/\s*(?P<total>\d+)MiB|[^|]*?)\s*\|\s*(?P<util>\d+%|N/A|ERR!)"
+)
+_UNDER_NAMES = (
+    ("fan", "fan_pct"),
+    ("temp", "temp_c"),
+    ("power", "power_w"),
+    ("cap", "power_limit_w"),
+    ("used", "memory_used_mib"),
+    ("total", "memory_total_mib"),
+    ("util", "util_pct"),
+)
+
+
+def parse_table(output: str) -> tuple[Gpu, ...]:
+    """The table that plain `nvidia-smi` draws, as people paste it: two rows a GPU."""
+    found: list[Gpu] = []
+    lines = output.splitlines()
+    for first, second in pairwise(lines):
+        a, b = _ROW.match(first), _UNDER.match(second)
+        if a is None or b is None or len(a["index"]) > 4:
+            continue
+        cells = {canon: b[group] or "" for group, canon in _UNDER_NAMES}
+        broken = tuple(canon for canon, cell in cells.items() if cell == "ERR!")
+        figures = {
+            canon: float(m[1]) for canon, cell in cells.items() if (m := _NUMBER.match(cell))
+        }
+        texts = {"name": a["name"], "bus_id": a["bus"], "pstate": b["pstate"]}
+        found.append(Gpu(int(a["index"]), figures, texts, (), broken))
+    return tuple(found)
 
 
 def explain(output: str) -> str:

@@ -34,14 +34,17 @@ _LINK = re.compile(r"NCCL INFO Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> (\d+)\[\w+
 _NCCL_VERSION = re.compile(r"(?:NCCL INFO )?NCCL version (\d[\w.]*)")
 _ITER = re.compile(r"iter = (\d+),.*?elapsed_time = ([\d.]+)s,.*?num_scheduled_requests: (\d+)")
 _TRT_VERSION = re.compile(r"\[TensorRT-LLM\](?:\[\w+\])? TensorRT-LLM version: (\S+)")
-_COMPOSE_EXIT = re.compile(r"(\S+) exited with code (-?\d+)$")
+_COMPOSE_EXIT = re.compile(r"(?:[Cc]ontainer )?(\S+) exited (?:with code (-?\d+)|\((-?\d+)\))$")
+_LLAMA_REQUEST = re.compile(r"(?:srv +\w+: +)?request: ([A-Z]+) (\S+) (\S+) (\d{3})$")
 _UNIT_EXIT = re.compile(r"(\S+): Main process exited, code=(\w+), status=(\d+)")
 _RESTART = re.compile(r"(\S+): Scheduled restart job, restart counter is at (\d+)")
 _BLOB = re.compile(r"\[(\S+) blob data\]$")
 
 
 def access(message: str) -> AccessSeen | None:
-    """A uvicorn or Apache-style access line; the client is address and port as written."""
+    """An access line of uvicorn, Apache's style or llama.cpp; the client as it is written."""
+    if own := _LLAMA_REQUEST.match(message):
+        return AccessSeen(own[1], own[2], int(own[4]), own[3])
     m = _ACCESS.match(message) or _APACHE.match(message)
     return AccessSeen(m[2], m[3], int(m[4]), m[1]) if m else None
 
@@ -81,7 +84,7 @@ def trtllm(message: str) -> Fact | None:
 def supervisor(head: Head, message: str) -> Fact | None:
     """What compose, systemd and the journal say about processes."""
     if m := _COMPOSE_EXIT.match(message):
-        return ExitSeen(m[1], int(m[2]))
+        return ExitSeen(m[1], int(m[2] or m[3]))
     if m := _UNIT_EXIT.match(message):
         # systemd gives the signal's number where a signal ended the process.
         return ExitSeen(m[1], int(m[3]) if m[2] == "exited" else 128 + int(m[3]))

@@ -81,6 +81,8 @@ class Records:
         crash = self._crash.get(source)
         if head.style == "torch" and head.level == "error":
             return crash if crash and crash.torch else None
+        if crash and head.level == "error" and head.pid is not None and _same(crash.owner, head):
+            return crash  # vLLM repeats its head before every line of a traceback
         if head.style:
             if crash and not isinstance(line.fact, FailureSeen):
                 del self._crash[source]
@@ -108,6 +110,10 @@ class Records:
         oldest = next(iter(self._open))
         for kept in (self._open, self._crash, self._prefix, self._outer):
             kept.pop(oldest, None)
+
+
+def _same(owner: Head, head: Head) -> bool:
+    return (owner.style, owner.process, owner.pid) == (head.style, head.process, head.pid)
 
 
 def _is_body(line: Line) -> bool:

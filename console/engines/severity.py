@@ -17,12 +17,11 @@ from console.engines.facts import (
     PrefillSeen,
     Severity,
 )
-from console.engines.failures import marker_of
+from console.engines.failures import RAISED, marker_of
 from console.engines.line import Line
 
 Noise = Literal["probe", "poll", "access", "deprecation", "chatter", "blank"]
 
-_RAISED = re.compile(r"(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt)(?::|$)")
 _CHATTER = re.compile(
     r"\[Gloo\] Rank|NCCL INFO |\S+: \w*Warning: |  ?warnings\.warn|Ignore import error|nanobind: "
     r"| - (?:leaked|\.\.\. skipped)"
@@ -57,7 +56,7 @@ def severity(line: Line) -> Severity:
         return "info" if fact.code in _STOPPED else "warning" if fact.code is None else "error"
     if line.head.level:
         return line.head.level
-    return "error" if fact is None and _RAISED.match(line.text) else "info"
+    return "error" if fact is None and RAISED.match(line.text) else "info"
 
 
 def noise(line: Line) -> Noise | None:
