@@ -62,7 +62,7 @@ async def _script(options: Namespace) -> Exit:
     from console.plain.run import run_script
 
     if options.replay is not None:
-        replay = _open_replay(options.replay)
+        replay = open_replay(options.replay)
         return await run_script(options, replay, replay.fleet())
     from console.control.start import start_live
 
@@ -73,7 +73,7 @@ async def _script(options: Namespace) -> Exit:
 async def _replay(options: Namespace) -> Exit:
     from console.ui.run import run
 
-    replay = _open_replay(options.replay)
+    replay = open_replay(options.replay)
     for loss in replay.player.journal.losses():
         _tell(f"{options.replay}: {loss}")
     playing = asyncio.create_task(replay.run())
@@ -96,7 +96,12 @@ async def _interactive(options: Namespace) -> Exit:
         )
 
 
-def _open_replay(path: str) -> Replay:
+def open_replay(path: str) -> Replay:
+    """A control over a saved session.
+
+    Raises:
+        Refused: the file is no session.
+    """
     from console.control.replay import Replay
     from console.session.journal import Journal, NotASession
 
