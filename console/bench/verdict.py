@@ -151,7 +151,7 @@ def _decided(
     threshold: float,
 ) -> Verdict:
     compared = compare(baseline, speculative)
-    word, line = _word(compared, threshold)
+    word, line = word_of(compared, threshold)
     loss = sides[1].ttft_ms / sides[0].ttft_ms - 1
     if loss > TTFT_LOSS:
         line += f", but TTFT {100 * loss:+.0f} %"
@@ -169,8 +169,8 @@ def _decided(
     )
 
 
-def _word(compared: Comparison, threshold: float) -> tuple[Word, str]:
-    """Word and line from the interval and the second opinion of the ranks."""
+def word_of(compared: Comparison, threshold: float) -> tuple[Word, str]:
+    """Word and line from the interval and the second opinion of the ranks, nothing else."""
     ratio, p = compared.ratio, compared.p
     apart = ratio.low > 1 or ratio.high < 1
     if p is not None and apart != (p < SIGNIFICANT):
