@@ -44,21 +44,20 @@ class LocalWire:
         most_bytes: int = 1_048_576,
         use: Use = Use.READ,
     ) -> Done:
-        async with self._channels[use]:
-            try:
+        try:
+            async with asyncio.timeout(deadline_s), self._channels[use]:
                 command = await self._start(argv)
-            except FileNotFoundError as error:
-                return Done(127, b"", f"{error.filename}: not found\n".encode())
-            except PermissionError as error:
-                return Done(126, b"", f"{error.filename}: permission denied\n".encode())
-            try:
-                async with asyncio.timeout(deadline_s):
+                try:
                     return await command.finish(stdin, most_bytes)
-            except TimeoutError:
-                why = f"no end within {deadline_s:g} s: {argv[0]}"
-                raise WireError(Failure.TIMEOUT, why) from None
-            finally:
-                await command.close()
+                finally:
+                    await command.close()
+        except FileNotFoundError:
+            return Done(127, b"", f"{argv[0]}: not found\n".encode())
+        except PermissionError:
+            return Done(126, b"", f"{argv[0]}: permission denied\n".encode())
+        except TimeoutError:
+            why = f"no end within {deadline_s:g} s: {argv[0]}"
+            raise WireError(Failure.TIMEOUT, why) from None
 
     async def open(self, argv: Sequence[str], *, use: Use = Use.TAIL) -> Command:
         await self._channels[use].acquire()
@@ -150,16 +149,17 @@ class Command:
 
     async def finish(self, stdin: bytes, most_bytes: int) -> Done:
         """Feed it, read both outputs and wait for its end."""
-        async with asyncio.TaskGroup() as group:
-            feeding = group.create_task(self._feed(stdin))
-            out = group.create_task(read_all(self._out, most_bytes))
-            err = group.create_task(read_all(self._err, most_bytes))
-            outputs = await out, await err
+        feeding = asyncio.create_task(self._feed(stdin))
+        try:
+            async with asyncio.TaskGroup() as group:
+                out = group.create_task(read_all(self._out, most_bytes))
+                err = group.create_task(read_all(self._err, most_bytes))
+        except* WireError as failures:
+            raise failures.exceptions[0] from None
+        finally:
             feeding.cancel()
-        if None in outputs:
-            raise WireError(Failure.TOO_LARGE, f"more than {most_bytes:,} bytes of output")
         await self._child.exited.wait()
-        return Done(self._transport.get_returncode() or 0, outputs[0] or b"", outputs[1] or b"")
+        return Done(self._transport.get_returncode() or 0, out.result(), err.result())
 
     async def close(self) -> None:
         if self not in self._table:
@@ -194,13 +194,13 @@ class Command:
                 os.killpg(self._transport.get_pid(), number)
 
 
-async def read_all(reader: asyncio.StreamReader, most: int) -> bytes | None:
-    """Everything up to the end, None as soon as it is more than `most` bytes."""
+async def read_all(reader: asyncio.StreamReader, most: int) -> bytes:
+    """Everything up to the end; WireError TOO_LARGE beyond `most` bytes."""
     parts: list[bytes] = []
     held = 0
     while part := await reader.read(READ_BYTES):
         held += len(part)
         if held > most:
-            return None
+            raise WireError(Failure.TOO_LARGE, f"more than {most:,} bytes of output")
         parts.append(part)
     return b"".join(parts)

@@ -14,7 +14,15 @@ from console.model.failure import Failure, WireError
 _PIECES = re.compile(r"[^'\\!]+|['\\!]")
 
 # The mark parts what the command writes from what start-up files of the login shell wrote.
-_MARKED = 'printf "%s\\n" "$0"; printf "%s\\n" "$0" >&2; exec "$@"'
+_MARK = 'printf "%s\\n" "$0"; printf "%s\\n" "$0" >&2; '
+_PLAIN = _MARK + 'exec "$@"'
+
+# sshd signals nothing of root's, so a command that reads no input is ended when that is let go.
+_GUARDED = _MARK + (
+    'exec 4<&0; "$@" </dev/null 4<&- & p=$!; '
+    "{ cat <&4; kill $p; } >/dev/null 2>&1 & w=$!; "
+    "exec 4<&-; wait $p; c=$?; kill $w; exit $c"
+)
 
 
 def quoted(word: str) -> str:
@@ -31,8 +39,11 @@ def quoted(word: str) -> str:
     return "".join(f"\\{piece}" if piece in "'\\!" else f"'{piece}'" for piece in pieces)
 
 
-def remote_line(argv: Sequence[str], mark: str) -> bytes:
-    """The command line for a login shell: `argv`, after `mark` on a line of either output."""
-    words = ["/bin/sh", "-c", _MARKED, mark, *argv]
+def remote_line(argv: Sequence[str], mark: str, *, guarded: bool = False) -> bytes:
+    """The command line for a login shell: `argv`, after `mark` on a line of either output.
+
+    A guarded command gets no input and is ended when its standard input is closed.
+    """
+    words = ["/bin/sh", "-c", _GUARDED if guarded else _PLAIN, mark, *argv]
     line = "exec " + " ".join(map(quoted, words))
     return line.encode("utf-8", "surrogateescape")

@@ -1,0 +1,280 @@
+"""Getting in: one SSH connection as the user's own configuration describes it.
+
+Owns the way through jump hosts, the check of every host key on it, when a person is asked and
+what every refusal means. Nothing a person answers is kept anywhere but in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import asyncssh
+
+from console.model.ask import Ask, NobodyToAsk, Question
+from console.model.clock import Clock, Pace
+from console.model.failure import Failure, WireError
+from console.model.fleet import Host
+from console.transport.known_hosts import judged, known_hosts, remember
+from console.transport.sockets import unreachable
+from console.transport.ssh_client import TRIES, Client
+
+Connection = asyncssh.SSHClientConnection
+Options = asyncssh.SSHClientConnectionOptions
+
+_MOST_HOPS = 8
+_UNUSED = ("knownhostscommand", "controlmaster", "controlpath")
+_DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialled:
+    """A connection that is up, and the connections to jump hosts that carry it."""
+
+    connection: Connection
+    client: Client
+    jumps: tuple[Connection, ...]
+    rtt_us: int
+
+    async def close(self) -> None:
+        """Drop it, and what carried it."""
+        for connection in (self.connection, *reversed(self.jumps)):
+            connection.abort()
+            await connection.wait_closed()
+
+
+class Dialler:
+    """Connects to one host as often as needed."""
+
+    def __init__(self, host: Host, clock: Clock, pace: Pace, ask: Ask) -> None:
+        self._host = host
+        self._clock = clock
+        self._pace = pace
+        self._ask = ask
+        self._config: list[str] | tuple[()] = [host.ssh_config] if host.ssh_config else ()
+        self._secrets: dict[str, str] = {}
+        self._deadline: asyncio.Timeout | None = None
+
+    async def dial(self) -> Dialled:
+        """Connect through every hop within the deadline; a person's time does not count.
+
+        Raises:
+            WireError: KEY_UNKNOWN, KEY_CHANGED, AUTH, CONFIG, NO_HOST, REFUSED, TIMEOUT, CLOSED.
+        """
+        jumps: list[Connection] = []
+        try:
+            async with asyncio.timeout(self._pace.connect_deadline_s) as self._deadline:
+                dialled = await self._hop(self._host.ssh, None, jumps)
+                dialled = replace(dialled, jumps=tuple(jumps))
+                jumps.clear()
+                return dialled
+        except TimeoutError:
+            why = f"no connection within {self._pace.connect_deadline_s:g} s"
+            raise WireError(Failure.TIMEOUT, why) from None
+        finally:
+            for jump in reversed(jumps):
+                jump.abort()
+
+    def unused(self) -> tuple[str, ...]:
+        """What the configuration file asks for and this wire does not do, as lines."""
+        path = Path(self._host.ssh_config or "~/.ssh/config").expanduser()
+        try:
+            lines = path.read_text(errors="replace").splitlines()
+        except OSError:
+            return ()
+        words = [line.replace("=", " ").split() for line in lines]
+        found = dict.fromkeys(word[0] for word in words if word and _is_unused(word))
+        return (f"{', '.join(found)} in {path}: not used here",) if found else ()
+
+    async def _hop(self, name: str, tunnel: Connection | None, jumps: list[Connection]) -> Dialled:
+        user, _, place = name.rpartition("@")
+        alias, port = _port(place)
+        client = Client(self._host.name, alias, self._clock, self._question, self._secrets)
+        with _Meaning(client, alias):
+            options = await Options.construct(
+                config=self._config, host=alias, port=port or (), username=user or ()
+            )
+        if tunnel is None and isinstance(options.tunnel, str):
+            for jump in options.tunnel.split(","):
+                if len(jumps) >= _MOST_HOPS:
+                    raise WireError(Failure.CONFIG, f"more than {_MOST_HOPS} jumps to {alias}")
+                tunnel = (await self._hop(jump.strip(), tunnel, jumps)).connection
+                jumps.append(tunnel)
+        client.known = known_hosts(options.known_hosts)
+        connection, rtt_us = await self._let_in(alias, options, tunnel, client)
+        return Dialled(connection, client, (), rtt_us)
+
+    async def _let_in(
+        self, alias: str, options: Options, tunnel: Connection | None, client: Client
+    ) -> tuple[Connection, int]:
+        locked = await asyncio.to_thread(_locked_keys, options)
+        client.may_ask = not locked
+        keys: Sequence[asyncssh.SSHKey] = ()
+        while True:
+            start_us = self._clock.now_us()
+            try:
+                with _Meaning(client, alias):
+                    connection = await self._connect(alias, options, tunnel, client, keys)
+                return connection, client.connected_us - start_us
+            except WireError as error:
+                if error.kind is Failure.KEY_UNKNOWN:
+                    await self._trust(client, error)
+                elif error.kind is Failure.AUTH and locked:
+                    # As ssh does: a passphrase only after the agent and the open keys.
+                    keys, locked = await self._unlocked(locked), []
+                    client.may_ask = True
+                else:
+                    raise
+
+    async def _connect(
+        self,
+        alias: str,
+        options: Options,
+        tunnel: Connection | None,
+        client: Client,
+        keys: Sequence[asyncssh.SSHKey],
+    ) -> Connection:
+        client.offered = None
+        return await asyncssh.connect(
+            alias,
+            options.port,
+            options=options,
+            config=None,
+            tunnel=tunnel or (),
+            client_factory=lambda: client,
+            client_keys=keys or options.client_keys,
+            known_hosts=client.known or b"# none\n",
+            agent_forwarding=False,
+            login_timeout=0,
+            keepalive_interval=self._pace.keepalive_s,
+            keepalive_count_max=self._pace.keepalive_count,
+        )
+
+    async def _trust(self, client: Client, error: WireError) -> None:
+        """Go on only after a person accepted the key, which is then written down."""
+        text = f"{error.why}. Trust the one it offers from now on?"
+        question = Question(self._host.name, text, error.detail, choices=("no", "yes"))
+        try:
+            answer = await self._question(question)
+        except NobodyToAsk:
+            raise error from None
+        if answer != "yes" or client.offered is None:
+            raise error
+        remember(client.offered)
+        client.known = known_hosts(client.known)
+
+    async def _unlocked(self, paths: Sequence[str]) -> list[asyncssh.SSHKey]:
+        keys = []
+        for path in paths:
+            text = f"Passphrase for {path}"
+            for _ in range(TRIES):
+                secret = self._secrets.get(text) or await self._secret(text)
+                try:
+                    keys.append(await asyncio.to_thread(asyncssh.read_private_key, path, secret))
+                except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
+                    if "requires" in str(error):
+                        raise WireError(Failure.AUTH, f"{path}: {error}") from error
+                    self._secrets.pop(text, None)
+                    continue
+                self._secrets[text] = secret
+                break
+        if not keys:
+            raise WireError(Failure.AUTH, "no key could be unlocked with what was given")
+        return keys
+
+    async def _secret(self, text: str) -> str:
+        try:
+            answer = await self._question(Question(self._host.name, text, secret=True))
+        except NobodyToAsk:
+            raise WireError(Failure.AUTH, f"{text}: needed, and nobody to ask") from None
+        if answer is None:
+            raise WireError(Failure.AUTH, f"{text}: not given")
+        return answer
+
+    async def _question(self, question: Question) -> str | None:
+        """Ask with the deadline stopped meanwhile."""
+        assert self._deadline is not None
+        self._deadline.reschedule(None)
+        try:
+            return await self._ask.ask(question)
+        finally:
+            now_s = asyncio.get_running_loop().time()
+            self._deadline.reschedule(now_s + self._pace.connect_deadline_s)
+
+
+class _Meaning:
+    """Turns what asyncssh raises while it connects into a WireError."""
+
+    def __init__(self, client: Client, alias: str) -> None:
+        self._client = client
+        self._alias = alias
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, WireError):
+            return
+        meaning = self._of(error)
+        if meaning is not None:
+            raise meaning from error
+
+    def _of(self, error: BaseException) -> WireError | None:
+        match error:
+            case asyncssh.HostKeyNotVerifiable():
+                if self._client.offered is not None:
+                    return judged(self._client.offered)
+                return WireError(Failure.KEY_CHANGED, str(error))
+            case asyncssh.KeyExchangeFailed() if "host key" in str(error):
+                why = f"{self._alias} offers no host key of a known kind"
+                return WireError(Failure.KEY_CHANGED, why, (str(error),))
+            case asyncssh.PermissionDenied():
+                if self._client.unanswered:
+                    why = f"{self._client.unanswered}: needed, and nobody to ask"
+                    return WireError(Failure.AUTH, why)
+                return WireError(Failure.AUTH, f"{self._alias} accepted no key or password")
+            case asyncssh.ConfigParseError() | asyncssh.KeyImportError():
+                return WireError(Failure.CONFIG, str(error))
+            case asyncssh.ChannelOpenError():
+                return WireError(Failure.REFUSED, f"{self._alias}: {error.reason}")
+            case asyncssh.ConnectionLost():
+                return WireError(Failure.CLOSED, f"{self._alias} closed the connection")
+            case asyncssh.Error():
+                return WireError(Failure.CLOSED, f"{self._alias}: {error.reason}")
+            case OSError():
+                return unreachable(error, self._alias)
+            case ValueError():
+                return WireError(Failure.CONFIG, str(error))
+            case _:
+                return None
+
+
+def _port(place: str) -> tuple[str, int | None]:
+    name, colon, port = place.rpartition(":")
+    return (name, int(port)) if colon and port.isdigit() and ":" not in name else (place, None)
+
+
+def _is_unused(words: list[str]) -> bool:
+    name = words[0].lower()
+    if name == "stricthostkeychecking":
+        return words[-1].lower() not in ("yes", "ask")
+    return name in _UNUSED
+
+
+def _locked_keys(options: Options) -> list[str]:
+    """Identity files that need a passphrase."""
+    named = options.config.get("IdentityFile", ())
+    paths = named if isinstance(named, list) else [f"~/.ssh/{name}" for name in _DEFAULT_KEYS]
+    found = []
+    for path in paths:
+        full = Path(str(path)).expanduser()
+        try:
+            asyncssh.read_private_key(full)
+        except asyncssh.KeyImportError as error:
+            if "passphrase" in str(error).lower():
+                found.append(str(full))
+        except OSError:
+            continue
+    return found

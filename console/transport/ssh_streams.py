@@ -1,0 +1,153 @@
+"""What runs on an SSH connection: a remote command's outputs, a forwarded TCP connection.
+
+Owns parting a command's output from what the login shell's start-up files print before it.
+It never buffers more than one read beyond that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import asyncssh
+
+from console.model.failure import Failure, WireError
+from console.transport.wire import READ_BYTES, Done
+
+_MOST_NOISE = 262_144
+_CLOSE_S = 1.0
+
+
+class Output:
+    """One output of a remote command, from after the mark on."""
+
+    def __init__(self, reader: asyncssh.SSHReader[bytes], mark: bytes) -> None:
+        self._reader = reader
+        self._line = mark + b"\n"
+        self._begun = False
+
+    async def read(self, most: int) -> bytes:
+        """The next bytes, b"" at the end."""
+        if not self._begun:
+            self._begun = True
+            if first := await self._after_mark():
+                return first
+        return await self._next(most)
+
+    async def all(self, most: int) -> bytes:
+        """Everything; WireError TOO_LARGE beyond `most` bytes."""
+        parts: list[bytes] = []
+        held = 0
+        while part := await self.read(READ_BYTES):
+            parts.append(part)
+            held += len(part)
+            if held > most:
+                raise WireError(Failure.TOO_LARGE, f"more than {most:,} bytes of output")
+        return b"".join(parts)
+
+    async def _after_mark(self) -> bytes:
+        noise = b""
+        while True:
+            part = await self._next(READ_BYTES)
+            noise += part
+            before, found, rest = noise.partition(self._line)
+            if found:
+                return rest
+            if not part or len(noise) > _MOST_NOISE:
+                shown = before.decode("utf-8", "replace").strip().rpartition("\n")[2]
+                why = "the login shell ran no command" + (f": {shown}" if shown else "")
+                raise WireError(Failure.REMOTE, why)
+
+    async def _next(self, most: int) -> bytes:
+        try:
+            return await self._reader.read(most)
+        except asyncssh.Error as error:
+            raise WireError(Failure.LINK_LOST, str(error.reason)) from error
+
+
+class RemoteCommand:
+    """A command on the host; the Stream of SSH."""
+
+    def __init__(
+        self,
+        process: asyncssh.SSHClientProcess[bytes],
+        mark: bytes,
+        channel: asyncio.Semaphore | None,
+    ) -> None:
+        self._process = process
+        self._out = Output(process.stdout, mark)
+        self._err = Output(process.stderr, mark)
+        self._channel = channel
+        self._open = True
+
+    async def read(self, most: int = READ_BYTES) -> bytes:
+        return await self._out.read(most)
+
+    async def read_err(self, most: int = READ_BYTES) -> bytes:
+        return await self._err.read(most)
+
+    def feed(self, stdin: bytes) -> None:
+        """Give it all of its input."""
+        self._process.stdin.write(stdin)
+        self._process.stdin.write_eof()
+
+    async def finish(self, most_bytes: int) -> Done:
+        """Read both outputs and wait for its end."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                out = group.create_task(self._out.all(most_bytes))
+                err = group.create_task(self._err.all(most_bytes))
+        except* WireError as failures:
+            raise failures.exceptions[0] from None
+        await self._process.wait_closed()
+        code = self._process.returncode
+        if code is None:
+            raise WireError(Failure.LINK_LOST, "the link was lost before the command ended")
+        return Done(code, out.result(), err.result())
+
+    async def close(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        # Letting go of its input ends it, if it is guarded or reads; a signal helps where sshd
+        # takes one (OpenSSH 7.9 and not for root).
+        self._process.terminate()
+        self._process.close()
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._process.wait_closed()
+        except TimeoutError:
+            pass
+        finally:
+            if self._channel is not None:
+                self._channel.release()
+
+
+class Connection:
+    """A TCP connection made by the host; the ByteStream of SSH."""
+
+    def __init__(
+        self, reader: asyncssh.SSHReader[bytes], writer: asyncssh.SSHWriter[bytes]
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._closed = False
+
+    async def read(self, most: int = READ_BYTES) -> bytes:
+        try:
+            return await self._reader.read(most)
+        except asyncssh.Error as error:
+            raise WireError(Failure.LINK_LOST, str(error.reason)) from error
+
+    async def write(self, data: bytes) -> None:
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except (asyncssh.Error, OSError) as error:
+            raise WireError(Failure.CLOSED, "connection closed by the server") from error
+
+    def ended(self) -> bool:
+        return self._closed or self._reader.at_eof()
+
+    async def close(self) -> None:
+        self._closed = True
+        self._writer.close()

@@ -1,0 +1,34 @@
+"""Which wire leads to which host.
+
+The one place that chooses; SSH is loaded only where a host needs it.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from console.model import fleet
+from console.model.ask import Ask
+from console.model.clock import Clock, Pace
+from console.model.failure import Failure, WireError
+from console.transport.local import LocalWire
+from console.transport.wire import Wire
+
+
+def wire_to(host: fleet.Host, clock: Clock, pace: Pace, ask: Ask) -> Wire:
+    """A wire to the host; connects when first used.
+
+    Raises:
+        WireError: CONFIG for a way that does not exist yet.
+    """
+    match host.wire:
+        case fleet.Wire.LOCAL:
+            return LocalWire(host)
+        case fleet.Wire.ASYNCSSH:
+            from console.transport.ssh import SshWire
+
+            return SshWire(host, clock, pace, ask)
+        case fleet.Wire.OPENSSH:
+            raise WireError(Failure.CONFIG, f"{host.name}: transport openssh is not there yet")
+        case _:
+            assert_never(host.wire)
