@@ -28,11 +28,13 @@ _DECODE = re.compile(
 ).match
 
 _INNER = re.compile(
-    r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] "
-    r"|(?:\[rank\d+\]:)?\[[EWIF]\d{3,4} \d\d:\d\d:\d\d\.\d+ "
-    r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\]"
+    r"\[(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] "
+    r"|(?:rank\d+\]:\[)?[EWIF]\d{3,4} \d\d:\d\d:\d\d\.\d+ "
+    r"|\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\])"
     r"|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w =]*pid=\d+\) "
-    r"|(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL (?:INFO|WARN) "
+)
+_INNER_NCCL = re.compile(
+    r"(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL (?:INFO|WARN) "
 )
 _BATCH_INSIDE = re.compile(r"\b(?:Decode|Prefill) batch[.,]? ")
 _HTTP = re.compile(r'"[A-Z]+ /|request: [A-Z]+ /')
@@ -91,13 +93,16 @@ def general(text: str) -> tuple[Line, ...]:
 
 def _pieces(text: str) -> list[str]:
     """Cuts a line where another writer's head stands in its middle."""
-    if len(text) < 24 or foreign(text.partition("] ")[2]):
+    if text.find("[", 1) < 0 and text.find("(", 1) < 0:
         return [text]
-    cuts, end = [], -1
-    for m in _INNER.finditer(text):
-        if m.start() != end:  # a stamp right before NCCL's own head belongs to it
-            cuts.append(m.start())
-        end = m.end()
+    if foreign(text.partition("] ")[2]):
+        return [text]
+    heads = [m.span() for m in _INNER.finditer(text)]
+    if " NCCL " in text:
+        heads = sorted(heads + [m.span() for m in _INNER_NCCL.finditer(text)])
+    ends = {end for _, end in heads}
+    # A stamp right before NCCL's own head belongs to it.
+    cuts = [start for start, _ in heads if start not in ends]
     if not cuts or cuts == [0]:
         return [text]
     if cuts[0] != 0:

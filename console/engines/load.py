@@ -230,8 +230,11 @@ def _bar(load: Load, fact: BarSeen) -> Load:
             if new.done <= old.done:
                 return load
             return replace(load, bars=(*load.bars[:index], new, *load.bars[index + 1 :]))
-    stage = _bar_stage(fact, name)
-    return _enter(replace(load, bars=(*load.bars, new)), stage)
+    load = replace(load, bars=(*load.bars, new))
+    word = {"shards": "weights", "graphs": "graphs"}.get(fact.kind)
+    if word and load.stages and word in load.stages[-1].name:
+        return load  # the bar belongs to the stage that its marker has begun
+    return _enter(load, _bar_stage(fact, name))
 
 
 def _bar_name(load: Load, fact: BarSeen) -> str:
