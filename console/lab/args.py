@@ -39,22 +39,27 @@ class Launch:
 
     @property
     def speculative(self) -> bool:
+        """Whether any speculative algorithm was asked for."""
         return self.args["speculative_algorithm"] is not None
 
     @property
     def tp_size(self) -> int:
+        """How many ranks."""
         return self.number("tp_size")
 
     @property
     def port(self) -> int:
+        """The TCP port, always on loopback."""
         return self.number("port")
 
     @property
     def model(self) -> str:
+        """The served name."""
         return str(self.args["served_model_name"])
 
     @property
     def api_key(self) -> str:
+        """The key that calls must bring; empty for none."""
         return str(self.args["api_key"] or "")
 
     def number(self, name: str) -> int:

@@ -59,6 +59,7 @@ class Children:
 
     @property
     def all(self) -> list[Child]:
+        """The ranks, then the detokenizer."""
         return [*self.ranks, self.detokenizer]
 
     def _start(self, title: str, inherited: int, bond: str, held_fd: int) -> int:

@@ -49,6 +49,7 @@ class Request:
 
     @property
     def correct_drafts(self) -> int:
+        """Drafted tokens that were kept."""
         return sum(count * index for index, count in enumerate(self.accepted))
 
     def start(self, steps: Iterator[tuple[float, int]]) -> None:

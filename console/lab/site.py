@@ -35,6 +35,7 @@ class Site:
 
     @property
     def run(self) -> Path:
+        """Where servers leave their notes."""
         return Path(self.directory) / "run"
 
     def save(self, directory: Path) -> None:

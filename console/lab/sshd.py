@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import asyncssh
+from asyncssh.channel import SSHChannel
 
 MAX_SESSIONS = 10
 _LOOPBACK = ("127.0.0.1", "localhost")
@@ -40,9 +41,9 @@ class _Session(asyncssh.SSHServerProcess[bytes]):
 
         super().__init__(run, None, 3, False)
         self._connection = connection
-        self._opened: asyncssh.SSHChannel[Any] | None = None
+        self._opened: SSHChannel[Any] | None = None
 
-    def connection_made(self, chan: asyncssh.SSHChannel[Any]) -> None:
+    def connection_made(self, chan: SSHChannel[Any]) -> None:
         super().connection_made(chan)
         self._opened = chan
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Coroutine
 from typing import NoReturn
 
 from console.lab.answers import DRAFT_GB, GRAPH_GB, KV_GB, WEIGHT_GB
@@ -72,10 +73,18 @@ class Trouble:
             scheduler.stuck = self._switches.stuck or self._children.stopped()
             if self._site.switched() != self._seen:
                 self._seen = self._site.switched()
-                before, self._switches = self._switches, self._site.switches(self._name)
-                self._obey(before)
+                self._read_switches()
             self._note()
             await asyncio.sleep(_LOOK_S)
+
+    def _read_switches(self) -> None:
+        before = self._switches
+        try:
+            self._switches = self._site.switches(self._name)
+        except ValueError as wrong:
+            self._service.log.raw(f"lab: {wrong}\n")
+        else:
+            self._obey(before)
 
     def drain(self) -> None:
         """SIGTERM: finish what runs, refuse health, leave with 0."""
@@ -87,8 +96,7 @@ class Trouble:
         self._children.kill()
         os._exit(code)
 
-    def _start(self, coroutine: object) -> None:
-        assert asyncio.iscoroutine(coroutine)
+    def _start(self, coroutine: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -99,7 +107,7 @@ class Trouble:
         self._service.static_health = now.static_health
         if now.fault != before.fault:
             self._struck = False
-        if now.foreign_probe_s and now.foreign_probe_s != before.foreign_probe_s:
+        if self.serving and now.foreign_probe_s and now.foreign_probe_s != before.foreign_probe_s:
             self._start(self._foreign_probe(now.foreign_probe_s))
         if self.serving and now.fault and not self._struck:
             self._start(self._strike())
@@ -109,7 +117,7 @@ class Trouble:
         if fault is None or fault.phase != self._phase or self._struck:
             return
         self._struck = True
-        self._write(fault)
+        _write(fault, self._service, self._children.ranks[-1].pid)
         match fault.end:
             case End.LIVES:
                 return
@@ -117,16 +125,6 @@ class Trouble:
                 self.leave(1)
             case End.KILLED:
                 await self._crash_out()
-
-    def _write(self, fault: Fault) -> None:
-        log = self._service.log
-        for line in fault.lines:
-            text = line.text.replace("{pid}", str(self._children.ranks[-1].pid))
-            text = text.replace("{port}", str(self._service.launch.port))
-            if line.rank is None:
-                log.raw(text + "\n")
-            else:
-                log.line(text, None if line.rank < 0 else line.rank)
 
     async def _crashed(self, child: Child, code: int) -> None:
         log = self._service.log
@@ -197,3 +195,13 @@ class Trouble:
         if state != self._noted:
             self._noted = state
             self._site.note_gpus(state)
+
+
+def _write(fault: Fault, service: Service, pid: int) -> None:
+    for line in fault.lines:
+        text = line.text.replace("{pid}", str(pid))
+        text = text.replace("{port}", str(service.launch.port))
+        if line.rank is None:
+            service.log.raw(text + "\n")
+        else:
+            service.log.line(text, None if line.rank < 0 else line.rank)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from console.lab.site import load_site
 from tests.lab.simulated import CAPTURES, EAGLE, alive, eventually, simulated
 
 SCALE = 40.0
@@ -167,10 +168,23 @@ def _load_s(log: str) -> float:
 
 
 def test_a_cold_load_reads_its_weights_three_times_slower(tmp_path: Path) -> None:
-    for name, seconds in (("warm", 9.6), ("cold", 28.8)):
+    for name, seconds in (("warm", 11.52), ("cold", 34.56)):
         (tmp_path / name).mkdir()
         with simulated(tmp_path / name, tp=1, load=name) as server:
             assert _load_s(server.ready().log) == pytest.approx(seconds, rel=0.05)
+
+
+def test_a_slowed_server_takes_longer_for_every_step(tmp_path: Path) -> None:
+    body = {"text": "x", "sampling_params": {"max_new_tokens": 200, "ignore_eos": True}}
+    with simulated(tmp_path, tp=1, scale=20.0, past=True) as server:
+        server.ready()
+
+        def rate() -> float:
+            return float(server.call("/generate", body).json()["meta_info"]["decode_throughput"])
+
+        before = rate()
+        server.switch(slowdown=4.0)
+        eventually(lambda: rate() < before / 3, "a quarter of the speed")
 
 
 def test_a_slow_rank_ends_its_load_last(tmp_path: Path) -> None:
@@ -258,6 +272,18 @@ def test_decode_lines_come_every_forty_steps_with_their_acceptance(tmp_path: Pat
     tokens = re.findall(r"^sglang:generation_tokens_total\{.*\} ([\d.]+)$", metrics, re.M)
     assert counted
     assert sum(map(float, tokens)) / float(counted[1]) == pytest.approx(2.325, rel=0.03)
+
+
+def test_an_unreadable_control_file_is_said_and_the_old_switches_stay(tmp_path: Path) -> None:
+    with simulated(tmp_path, tp=1, past=True) as server:
+        server.ready()
+        (tmp_path / "control.json").write_text('{"kimi-base": {"stuk": true}}')
+        eventually(lambda: "lab: control.json: 'stuk' is no switch" in server.log, "the complaint")
+        assert server.code() == 200
+    (tmp_path / "control.json").write_text("{")
+    site = load_site(tmp_path / "host")
+    with pytest.raises(ValueError):
+        site.switches("kimi-base")
 
 
 @pytest.mark.parametrize(
