@@ -98,11 +98,12 @@ def _pieces(text: str) -> list[str]:
     if foreign(text.partition("] ")[2]):
         return [text]
     heads = [m.span() for m in _INNER.finditer(text)]
+    cuts = [start for start, _ in heads]
     if " NCCL " in text:
-        heads = sorted(heads + [m.span() for m in _INNER_NCCL.finditer(text)])
-    ends = {end for _, end in heads}
-    # A stamp right before NCCL's own head belongs to it.
-    cuts = [start for start, _ in heads if start not in ends]
+        # A stamp right before NCCL's own head belongs to it.
+        ends = {end for _, end in heads}
+        cuts += [m.start() for m in _INNER_NCCL.finditer(text) if m.start() not in ends]
+        cuts.sort()
     if not cuts or cuts == [0]:
         return [text]
     if cuts[0] != 0:

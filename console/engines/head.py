@@ -16,7 +16,7 @@ from console.engines.line import Head
 
 _SGR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]*[A-Za-z]")
 _LOST = re.compile(r"(?:\[[0-9;]{1,6}m)(?=\(\w[\w .=]*pid=)|(?<=\))(?:\[[0-9;]{1,6}m)+")
-_NAMED = re.compile(r"<(?:CSI|ESC|OSC|DCS)>")
+_NAMED = re.compile(r"<(?:CSI|ESC|OSC|DCS)>|<CR>(?= *[\w%])")
 
 _LEVELS: dict[str, Severity] = {
     "DEBUG": "debug",
@@ -87,13 +87,13 @@ _MAX_JSON = 256 * 1024
 
 
 def plain(text: str) -> str:
-    """The text without colour: kept codes, caret-written ones, and codes that lost their ESC
-    where they frame a known prefix. Anything that only looks similar stays.
+    """The text without colour codes: kept ones, named ones, caret-written ones, and those that
+    lost their ESC where they frame a known prefix. Anything that only looks similar stays.
     """
     if "\x1b" in text or "^[" in text:
         text = _SGR.sub("", text)
     if "<" in text and _NAMED.search(text):
-        text = _NAMED.sub("", text)
+        text = _NAMED.sub(lambda m: "\r" if m[0] == "<CR>" else "", text)
     if "m(" in text or ")[" in text:
         text = _LOST.sub("", text)
     return text

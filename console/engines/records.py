@@ -74,7 +74,7 @@ class Records:
         into = self._continued(line, head, source)
         if into is not None:
             owner = head if head.style else into.owner
-            return Placed(replace(line, head=head), into.record, False, owner)
+            return Placed(_with(line, head), into.record, False, owner)
         return self._begin(line, head, source, body=_is_body(line))
 
     def _continued(self, line: Line, head: Head, source: str) -> _Open | None:
@@ -104,12 +104,16 @@ class Records:
         self._open[source] = opened
         if body:
             self._crash[source] = opened
-        return Placed(replace(line, head=owner), opened.record, True, owner)
+        return Placed(_with(line, owner), opened.record, True, owner)
 
     def _forget(self) -> None:
         oldest = next(iter(self._open))
         for kept in (self._open, self._crash, self._prefix, self._outer):
             kept.pop(oldest, None)
+
+
+def _with(line: Line, head: Head) -> Line:
+    return line if head is line.head else replace(line, head=head)
 
 
 def _same(owner: Head, head: Head) -> bool:
