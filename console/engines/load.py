@@ -104,13 +104,15 @@ def advance(load: Load, placed: Placed, now_us: int) -> Load:
     fact = placed.line.fact
     if isinstance(fact, ArgsSeen) and load.over:
         load = Load()
-    elif load.ready:
+    elif load.ready and load.engine:
         return load
     if not load.engine and (engine := speaks(placed.line)):
         load = replace(load, engine=engine)
     at_s = seconds(placed.owner.at) if placed.owner.style else None
     if at_s is not None and at_s != load.at_s:
         load = replace(load, at_s=at_s)
+    if load.ready:
+        return load
     incident = grow(load.incident, placed)
     if incident is not load.incident:
         load = replace(load, incident=incident)
