@@ -206,6 +206,15 @@ def version(body: str) -> Info | Unreadable:
     return Info(None, number) if number else Unreadable("/version gives no version")
 
 
+def server_load(body: str) -> Loads | Unreadable:
+    """vLLM's /load: requests in hand, running and waiting together."""
+    found = _object(body, "/load")
+    if isinstance(found, Unreadable):
+        return found
+    number = _int(found.get("server_load"))
+    return Unreadable("/load gives no server_load") if number is None else Loads(running=number)
+
+
 def props(body: str) -> Info | Unreadable:
     """llama.cpp's /props. Whether it speculates stands in /slots, not here."""
     found = _object(body, "/props")

@@ -147,12 +147,19 @@ def _sglang_auth(route: str, version: Version | None) -> Auth:
     return "key"
 
 
+_POLLED: dict[Engine, tuple[Need, ...]] = {
+    Engine.SGLANG: ("loads", "metrics"),
+    Engine.VLLM: ("metrics",),
+    Engine.LLAMACPP: ("loads", "metrics"),
+    Engine.TRTLLM: ("metrics",),
+}
+
+
 def polite(engine: Engine, version: Version | None = None) -> tuple[Path, ...]:
     """What may be polled every few seconds on a running server, best first."""
-    wanted: tuple[Need, ...] = ("loads", "metrics")
     return tuple(
         p
-        for need in wanted
+        for need in _POLLED.get(engine, ())
         for p in paths(engine, need, version)
         if p.cost in ("free", "logs a line")
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from console.engines.answers import Info, Loads, Models, Unreadable
+from console.engines.dialect import Dialect
 from console.engines.endpoints import PATHS, auth, next_path, paths, polite
 from console.engines.health import CLIENT_TIMEOUT_S, Meaning, read_health
 from console.engines.selfset import readable_environ, self_set
 from console.engines.versions import Version, version
 from console.model.failure import Failure
 from console.model.fleet import Engine
+from tests.engines.observing import capture
 
 OLD, MID, NEW = Version(0, 4, 6), Version(0, 5, 3), Version(0, 5, 23)
 SGLANG = Engine.SGLANG
@@ -139,3 +142,32 @@ def test_only_the_tracker_is_believed() -> None:
     assert "SPT_NOENV" in readable_environ(SGLANG, "scheduler")
     assert "as it was started" in readable_environ(Engine.VLLM, "launcher")
     assert readable_environ(Engine.LLAMACPP, "worker") == "complete"
+
+
+def test_a_dialect_reads_what_it_asks_for() -> None:
+    new = Dialect.of(SGLANG, "0.5.23")
+    assert new.version == NEW
+    info = new.read("/server_info", capture("sglang-ngram-server_info.json"))
+    assert isinstance(info, Info)
+    loads = new.read("/v1/loads?include=all", capture("sglang-ngram-v1_loads.json"))
+    assert isinstance(loads, Loads)
+    assert loads.queued == 0
+    assert isinstance(new.read("/v1/models", capture("sglang-v1_models.json")), Models)
+    slots = Dialect(Engine.LLAMACPP).read("/slots", capture("llamacpp-slots.json"))
+    assert isinstance(slots, Loads)
+    assert slots.ranks == 1
+    assert Dialect(Engine.VLLM).read("/load", '{"server_load": 3}') == Loads(running=3)
+    assert isinstance(new.read("/docs", ""), Unreadable)
+    assert Dialect.of(Engine.LLAMACPP, "b6123").version is None
+    assert new.health("/health", 200, 1_003_000).proves
+    assert new.auth("/flush_cache") == "admin"
+
+
+def test_every_path_that_a_dialect_offers_is_read_or_needs_no_reader() -> None:
+    for engine in PATHS:
+        for path in PATHS[engine]:
+            found = Dialect(engine).read(path.path, "{}")
+            unread = isinstance(found, Unreadable) and "is not read" in found.why
+            other = path.need in ("health", "generate probe", "metrics")
+            development = path.path == "/server_info" and engine is not SGLANG
+            assert unread == (other or development), path
