@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Literal
+from urllib.parse import urlsplit
 
 from console.bench.answer import Answer, read_answer
 
@@ -78,19 +79,37 @@ class Job:
 
     def line(self) -> bytes:
         """The job as the one JSON line a worker reads."""
-        asked = [{"run": run, "body": self.body(prompt)} for run, prompt in self.requests]
-        wire = {
-            "url": self.url,
+        url = urlsplit(self.url)
+        tls = url.scheme == "https"
+        job = {
+            "host": url.hostname,
+            "port": url.port or (443 if tls else 80),
+            "tls": tls,
             "dialect": self.dialect,
-            "path": PATHS[self.dialect],
-            "headers": dict(self.headers),
             "connect_s": self.connect_s,
             "stall_s": self.stall_s,
             "progress_s": self.progress_s,
             "cancel_on_close": self.cancel_on_close,
-            "requests": asked,
+            "requests": [{"run": run, "wire": self.wire(prompt)} for run, prompt in self.requests],
         }
-        return json.dumps(wire).encode() + b"\n"
+        return json.dumps(job).encode() + b"\n"
+
+    def wire(self, prompt: Prompt) -> str:
+        """One HTTP/1.1 request, head and body, in ASCII but for a header's Latin-1."""
+        url, body = urlsplit(self.url), json.dumps(self.body(prompt))
+        headers = {
+            "Host": url.netloc.rpartition("@")[2],
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Accept": "text/event-stream",
+            "Connection": "close",
+            **self.headers,
+        }
+        first = f"POST {url.path.rstrip('/')}{PATHS[self.dialect]} HTTP/1.1"
+        lines = [first, *(f"{name}: {value}" for name, value in headers.items())]
+        if any("\r" in line or "\n" in line for line in lines):
+            raise ValueError("a header or the path holds a line break")
+        return "\r\n".join([*lines, "", body])
 
     def body(self, prompt: Prompt) -> dict[str, object]:
         """The JSON body of one streamed request. Sampling defaults differ by engine and version

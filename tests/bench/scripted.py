@@ -65,7 +65,7 @@ class Scripted:
                 return
             with connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self.requests.append(_request(connection))
+                self.requests.append(read_request(connection))
                 try:
                     self._play(connection)
                 except OSError:
@@ -87,7 +87,7 @@ class Scripted:
                     time.sleep(max(0.0, due - time.perf_counter()))
 
 
-def _request(connection: socket.socket) -> bytes:
+def read_request(connection: socket.socket) -> bytes:
     got = b""
     while b"\r\n\r\n" not in got:
         got += connection.recv(65536)

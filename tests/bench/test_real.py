@@ -9,7 +9,7 @@ import pytest
 
 from console.bench.acceptance import Acceptance, from_counters
 from console.bench.answer import Counted, count
-from console.bench.arm import Measured
+from console.bench.arm import Measured, Trial
 from console.bench.metrics import Figures, measure
 from console.bench.provenance import Circumstances, Group
 from console.bench.verdict import Word, verdict
@@ -18,7 +18,7 @@ from tests.rig.llama import LlamaServer
 
 pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
 
-TOKENS = 120
+TOKENS = 80
 LOG_LINE = re.compile(
     r"draft acceptance = ([\d.]+) \( *(\d+) accepted / *(\d+) generated\), mean len = +([\d.]+)"
 )
@@ -37,18 +37,20 @@ def test_a_draft_is_really_faster(llama_server: Callable[..., LlamaServer]) -> N
         for server in servers:
             server.wait_ready()
             worker.ask(server, TOKENS)
-        plain, drafted = real.measured_in_turns(servers, worker, TOKENS, each=5)
+        plain, drafted = real.measured_in_turns(servers, worker, TOKENS, within=0.2)
     baseline = Measured("plain", tuple(plain), HERE)
     speculative = Measured("drafted", tuple(drafted), HERE)
-    tokens = {
-        trial.figures.tokens for trial in (*plain, *drafted) if isinstance(trial.figures, Figures)
-    }
-    assert tokens == {TOKENS}
+    assert {tokens_of(trial) for trial in (*plain, *drafted)} == {TOKENS}
     found = verdict(baseline, speculative)
     assert found.word is Word.FASTER, found.lines()
     assert found.ratio is not None
     assert found.ratio.low > 1
     assert len({trial.text for trial in (*plain, *drafted)}) == 1
+
+
+def tokens_of(trial: Trial) -> int:
+    assert isinstance(trial.figures, Figures)
+    return trial.figures.tokens
 
 
 def test_acceptance_from_counters_is_the_servers_own(

@@ -259,6 +259,12 @@ def test_the_key_goes_into_a_header_and_the_path_below_a_prefix() -> None:
     assert f"Host: {server.url.removeprefix('http://')}" in head
 
 
+def test_a_header_cannot_smuggle_in_another() -> None:
+    made = working.job("http://127.0.0.1:1", "chat", 1, headers={"X": "a\r\nY: b"})
+    with pytest.raises(ValueError, match="line break"):
+        made.line()
+
+
 def held_job(server: Scripted, **fields: object) -> Job:
     return working.job(server.url, "completions", 9, runs=3, progress_s=0.0, **fields)
 
