@@ -16,14 +16,16 @@ _PATTERN = dict(_SEARCH)
 _NEEDLES = tuple((needle, m.id) for m in MARKERS for needle in m.needles)
 _FOREIGN = ("Receive: obj=", "Finish: obj=", "Received request ", "Generated response ")
 RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: |$)")
+_HEAD = 300
 _FIRST = 4096  # markers stand early; a line may be 64 KiB
 _TRAILING = re.compile(r"\d+$")
 _OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMG]iB)")
 
 
 def foreign(message: str) -> bool:
-    """Whether the message quotes what a client sent."""
-    return message.startswith(_FOREIGN)
+    """Whether the text quotes what a client sent, behind whatever head."""
+    start = message[:_HEAD]
+    return any(mark in start for mark in _FOREIGN)
 
 
 def failure(message: str) -> FailureSeen | None:

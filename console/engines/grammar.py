@@ -95,7 +95,7 @@ def _pieces(text: str) -> list[str]:
     """Cuts a line where another writer's head stands in its middle."""
     if text.find("[", 1) < 0 and text.find("(", 1) < 0:
         return [text]
-    if foreign(text.partition("] ")[2]):
+    if foreign(text):
         return [text]
     heads = [m.span() for m in _INNER.finditer(text)]
     cuts = [start for start, _ in heads]

@@ -61,7 +61,8 @@ _LABEL = re.compile(r"(?:\[1,(\d+)\]<std(?:out|err)>:|(\d+): (?=[\[(]))")
 _SGLANG = re.compile(rf"\[?((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)({_RANKS}*)\](?: |$)")
 _VLLM = re.compile(r"\((?P<name>\w+)(?P<more>[\w =,.:]*?)\bpid=(?P<pid>\d+)[^)]*\)(?: |$)")
 _VLLM_STAMP = re.compile(
-    rf"({_LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: \[?[^\]\[ ]*:\d+\])?(?: |$)"
+    rf"({_LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)"
+    r"(?: \[?[^\]\[ ]*:\d+\])?(?: |$)"
 )
 _TORCH = re.compile(
     r" ?(?:\[rank(\d+)\]:)?\[([EWIF])(\d{3,4} \d\d:\d\d:\d\d\.\d+) [\w.]+:\d+\](?: |$)"
@@ -160,6 +161,7 @@ def _json(head: Head, text: str) -> tuple[Head, str] | None:
         outer=outer,
         wrapper=head.wrapper or "json",
         level=_LEVELS.get(level, head.level),
+        style="json" if level in _LEVELS else head.style,
         source=source,
         process=process,
     )
@@ -220,7 +222,7 @@ def _digits(head: Head, text: str) -> tuple[Head, str]:
 def _after(head: Head, text: str) -> tuple[Head, str]:
     """A second head behind the first: vLLM's level and stamp, uvicorn's level, NCCL's."""
     if m := _VLLM_STAMP.match(text):
-        style = head.style or "vllm"
+        style = head.style or ("users" if m[2][4] == "-" else "vllm")  # vLLM writes no year
         return replace(head, level=_LEVELS[m[1]], at=m[2], style=style), text[m.end() :]
     if m := _UVICORN.match(text):
         style = head.style or "uvicorn"

@@ -288,16 +288,22 @@ def test_a_bar_with_byte_counts() -> None:
     assert (line.fact.done, line.fact.total) == (3.02e9, 15.1e9)
 
 
+QUOTED = (
+    "Receive: obj=GenerateReqInput(text='[2026-08-03 12:00:03 TP0] Scheduler hit an exception:"
+    " CUDA out of memory. Tried to allocate 1.00 GiB. Decode batch, #running-req: 1, #token: 1,"
+    " token usage: 0.01, gen throughput (token/s): 1.00, #queue-req: 0')"
+)
+
+
 def test_a_prompt_cannot_bring_the_server_down() -> None:
     """What a client sent is quoted in request logs; it is no log line of the server."""
-    quoted = (
-        "[2026-08-03 12:00:03] Receive: obj=GenerateReqInput(text='[2026-08-03 12:00:03 TP0] "
-        "Scheduler hit an exception: CUDA out of memory. Tried to allocate 1.00 GiB.')"
-    )
-    lines = parse_line(quoted)
-    assert len(lines) == 1
-    assert not isinstance(lines[0].fact, FailureSeen)
-    assert observe([quoted]).incident is None
+    heads = ("[2026-08-03 12:00:03] ", "2026-08-03 12:00:03 | INFO | t:1 - ", "sglang-1  | ", "")
+    for head in heads:
+        quoted = head + QUOTED
+        lines = parse_line(quoted)
+        assert len(lines) == 1
+        assert not isinstance(lines[0].fact, FailureSeen | DecodeSeen)
+        assert observe([quoted]).incident is None
 
 
 def test_access_lines_with_and_without_heads() -> None:

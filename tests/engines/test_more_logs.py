@@ -96,12 +96,25 @@ def test_structured_logs_keep_level_and_time() -> None:
         "2026-04-12 20:33:58 | INFO | scheduler:287 - Decode batch, ",
         "I0412 20:33:58 scheduler.py] Decode batch, ",
         "INFO:sglang.srt:Decode batch, ",
+        "INFO 2026-04-12 20:33:58,123 [scheduler.py:12] Decode batch, ",
+        "20:33:58.123 | INFO     | sglang:log:12 - Decode batch, ",
+        "<14>1 2026-12-02T03:11:07.123+01:00 gpu-a07 sglang 41822 - - Decode batch, ",
     ],
 )
 def test_users_heads_never_hide_a_decode_line(text: str) -> None:
     line = one(text + DECODE.partition("Decode batch, ")[2])
     assert isinstance(line.fact, DecodeSeen)
     assert line.text.startswith("Decode batch, #running-req")
+
+
+def test_a_structured_line_with_a_level_is_a_record_of_its_own() -> None:
+    got = observe(
+        [
+            '{"level": "ERROR", "message": "Scheduler hit an exception: Traceback (most recent"}',
+            '{"level": "INFO", "message": "another process goes on"}',
+        ]
+    )
+    assert [p.record for p in got.placed] == [0, 1]
 
 
 def test_colour_and_words_that_only_look_like_it() -> None:
