@@ -7,7 +7,7 @@ and never decides how a server stands: that is a watch rule's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from console.model.clock import Clock, Pace
 from console.model.fleet import Server
@@ -24,7 +24,7 @@ _OK = 200
 
 async def health(
     server: Server, http: Http, clock: Clock, pace: Pace, masks: Masks, asked: asyncio.Event
-) -> AsyncIterator[HealthSeen]:
+) -> AsyncGenerator[HealthSeen, None]:
     """Ask now, then every `health_starting_s` until 200 comes, every `health_up_s` while it does.
 
     Setting `asked` ends the present wait; it is cleared when the request begins.

@@ -1,0 +1,113 @@
+"""What runs on a host while a log is followed: one fixed POSIX sh line, given its arguments.
+
+Owns that text and what it writes. It needs only sh, stat, tail, head, dd, cat, wc and sleep as GNU
+or BusyBox have them; it changes nothing on the host and ends when its standard input does.
+
+Standard output: a line `DEVICE:INODE SIZE OFFSET`, then the file's bytes from OFFSET on.
+Standard error: `cannot MESSAGE` while the file cannot be opened; `truncated END` or `rotated END`
+when nothing but the bytes up to offset END will follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+POLL_S = 0.05
+"""How often GNU tail looks for new bytes; BusyBox's looks once a second."""
+
+# The bytes come from `cat` on one open file whose offset the shell shares, never from `tail -f`,
+# which begins again at 0 by itself when a file shrinks: so every byte's offset is certain. tail
+# and a ticker only wake the loop that compares offset, size and the name's identity.
+_FOLLOW = r"""
+export LC_ALL=C; exec 4<&0;
+f=$1 look=$2 id=$3 o=$4 n=$5 was= s= r=;
+case $(tail --version 2>&1) in *coreutils*) s="-s $6";; esac;
+st() { stat -L -c "%d:%i %s" "$@" 2>/dev/null; };
+{ cat <&4; kill $$; } >/dev/null 2>&1 & c=$!;
+trap "kill $c \$r 2>/dev/null; exit" TERM;
+exec 4<&-;
+while :; do
+g=$f;
+if [ "$id" != - ]; then
+for x in "$f" "$f"?*; do case $(st "$x") in "$id "*) g=$x; break;; esac; done;
+fi;
+if [ -e "$g" ] && [ ! -f "$g" ]; then m="read it: not a regular file";
+elif m=$( { : <"$g"; } 2>&1 ); then break; fi;
+case $m in *"o such"*|*onexistent*) id=- o=0 n=-1;; esac;
+if [ "$m" != "$was" ]; then printf "cannot %s\n" "$m" >&2; was=$m; fi;
+sleep "$look";
+done;
+exec 3<"$g";
+set -- $(st /dev/fd/3);
+if [ "$1" != "$id" ]; then
+if [ "$id" != - ]; then n=-1; fi; id=$1 o=0;
+elif [ "$2" -lt "$o" ]; then o=0; fi;
+if [ "$n" -ge 0 ]; then
+for w in 65536 1048576 4194304; do
+o=$(($2 - w)); if [ "$o" -le 0 ]; then o=0; break; fi;
+l=$(tail -c "+$((o + 1))" /dev/fd/3 | head -c "$w" | wc -l);
+if [ "$l" -gt "$n" ]; then break; fi;
+done;
+fi;
+if [ "$o" -gt 0 ]; then dd bs=1 "skip=$o" count=0 <&3 2>/dev/null; fi;
+echo "$1 $2 $o";
+cat <&3;
+read -r x p </proc/self/fdinfo/3;
+{ trap "" PIPE;
+tail -c "+$((p + 1))" -f $s /dev/fd/3 2>/dev/null & t=$!;
+while sleep "$look" && echo; do :; done;
+kill $t; } 2>/dev/null | {
+q= k=0;
+while x=$(dd bs=65536 count=1 2>&1 >/dev/null); do
+case $x in 0+0*) exit;; esac;
+read -r x p </proc/self/fdinfo/3;
+set -- $(st /dev/fd/3) $(st "$f");
+if [ "$2" -lt "$p" ]; then echo "truncated $p" >&2; exit; fi;
+if [ "$2" -gt "$p" ]; then cat <&3; fi;
+if [ -z "$3" ] || [ "$1" = "$3" ]; then q=; continue; fi;
+if [ "$2" = "$q" ]; then k=$((k + 1)); else k=0 q=$2; fi;
+if [ "$k" -ge 2 ]; then echo "rotated $2" >&2; exit; fi;
+done; } & r=$!;
+wait $r;
+kill $c 2>/dev/null
+"""
+
+# A command's output is a log too; it is ended when the console lets go of it.
+_PRINT = r"""
+exec 4<&0;
+"$@" </dev/null 2>&1 4<&- & p=$!;
+{ cat <&4; kill $p; } >/dev/null 2>&1 & w=$!;
+exec 4<&-; wait $p; kill $w 2>/dev/null
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to begin in a file.
+
+    Attributes:
+        file: the file wanted, as `DEVICE:INODE`; looked for under the path and, renamed, beside
+            it. Empty for whatever has the path.
+        offset: the first byte wanted of that file.
+        lines: with no file wanted: about this many of the last lines; None for all.
+    """
+
+    file: str = ""
+    offset: int = 0
+    lines: int | None = None
+
+
+def follow_argv(path: str, place: Place, look_s: float) -> list[str]:
+    """The command that follows the file at `path` from `place` on."""
+    lines = -1 if place.lines is None else place.lines
+    numbers = [f"{look_s:g}", place.file or "-", str(place.offset), str(lines), f"{POLL_S:g}"]
+    return ["/bin/sh", "-c", _line(_FOLLOW), "sh", path, *numbers]
+
+
+def print_argv(argv: tuple[str, ...]) -> list[str]:
+    """The command that runs `argv` and prints both its outputs as one."""
+    return ["/bin/sh", "-c", _line(_PRINT), "sh", *argv]
+
+
+def _line(script: str) -> str:
+    return " ".join(script.split("\n")).strip()
