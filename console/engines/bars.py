@@ -14,10 +14,8 @@ _COUNT = r"(?P<done>\d+(?:\.\d+)?[kMGTP]?i?B?)/(?P<total>\d+(?:\.\d+)?[kMGTP]?i?
 _TIMES = (
     r"\[(?P<elapsed>[\d:]+)<(?P<eta>[\d:?]+)(?:, *(?P<rate>[\d.?]+) ?(?P<unit>[^\],]+))?[^\]]*\]"
 )
-_BAR = re.compile(
-    rf"(?:(?P<label>[^\r|\]\[%]{{1,160}}?): *)?"
-    rf"(?P<pct>\d{{1,3}})%(?: Completed \| |\|[^|\r]{{0,200}}\| ){_COUNT} {_TIMES}"
-)
+_BAR = re.compile(rf"(?P<pct>\d{{1,3}})%(?: Completed \| |\|[^|\r]{{0,200}}\| ){_COUNT} {_TIMES}")
+_LONGEST = 160
 _PART = re.compile(r"\s*\((?P<part>[^()]*)\)$")
 _SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _KINDS: tuple[tuple[str, BarKind], ...] = (
@@ -33,24 +31,24 @@ _KINDS: tuple[tuple[str, BarKind], ...] = (
 )
 
 
-def bars(text: str) -> tuple[list[tuple[int, int, BarSeen]], str]:
-    """Bars found, as (start, end, bar), and the text that is no bar, joined.
+def bars(text: str) -> tuple[list[tuple[str, BarSeen]], str]:
+    """Bars found, each with its text, and the text that is no bar, joined.
 
     States of one bar that follow each other are collapsed to the last of them.
     """
-    found: list[tuple[int, int, BarSeen]] = []
+    found: list[tuple[str, BarSeen]] = []
     rest: list[str] = []
     at = 0
     for m in _BAR.finditer(text):
-        between = text[at : m.start()].strip("\r\n |")
-        if between:
-            rest.append(between)
+        before, label = _before(text[at : m.start()])
+        if before:
+            rest.append(before)
         at = m.end()
-        bar = _bar(m)
-        if found and not between and _continues(found[-1][2], bar):
-            found[-1] = (found[-1][0], m.end(), bar)
+        shown, bar = f"{label}: {m[0]}" if label else m[0], _bar(m, label)
+        if found and not before and _continues(found[-1][1], bar):
+            found[-1] = (shown, bar)
         else:
-            found.append((m.start(), m.end(), bar))
+            found.append((shown, bar))
     if tail := text[at:].strip("\r\n "):
         rest.append(tail)
     return found, " ".join(rest)
@@ -62,8 +60,16 @@ def _continues(old: BarSeen, new: BarSeen) -> bool:
     return same and old.total == new.total and new.done >= old.done and old.part in ("", new.part)
 
 
-def _bar(m: re.Match[str]) -> BarSeen:
-    label = (m["label"] or "").strip()
+def _before(segment: str) -> tuple[str, str]:
+    """What stands between two bars: other text, and the next bar's label."""
+    other, _, label = segment.rpartition("\r")
+    label = label.rstrip()
+    if label.endswith(":"):
+        return other.strip("\r\n |"), label[:-1].strip()[-_LONGEST:]
+    return segment.strip("\r\n |"), ""
+
+
+def _bar(m: re.Match[str], label: str) -> BarSeen:
     part = ""
     if p := _PART.search(label):
         label = label[: p.start()].strip()

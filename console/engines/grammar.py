@@ -117,7 +117,7 @@ def _piece(outer: Head, text: str) -> list[Line]:
     if "%" in message and ("|" in message):
         found, rest = bars(message)
         if found:
-            lines = [Line(head, message[s:e].strip("\r"), bar) for s, e, bar in found]
+            lines = [Line(head, shown, bar) for shown, bar in found]
             return lines + ([Line(head, rest, _fact(head, rest))] if rest else [])
     message = message.strip("\r\n")
     if " batch" in message and (m := _BATCH_INSIDE.search(message)) and not foreign(message):

@@ -32,7 +32,9 @@ _INIT = re.compile(
 )
 _LINK = re.compile(r"NCCL INFO Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> (\d+)\[\w+\].*? via (\S+)")
 _NCCL_VERSION = re.compile(r"(?:NCCL INFO )?NCCL version (\d[\w.]*)")
-_ITER = re.compile(r"iter = (\d+),.*?elapsed_time = ([\d.]+)s,.*?num_scheduled_requests: (\d+)")
+_ITER = re.compile(r"iter = (\d+),")
+_STEP = re.compile(r"elapsed_time = ([\d.]+)s,")
+_SCHEDULED = re.compile(r"num_scheduled_requests: (\d+)")
 _TRT_VERSION = re.compile(r"\[TensorRT-LLM\](?:\[\w+\])? TensorRT-LLM version: (\S+)")
 _COMPOSE_EXIT = re.compile(r"(?:[Cc]ontainer )?(\S+) exited (?:with code (-?\d+)|\((-?\d+)\))$")
 _LLAMA_REQUEST = re.compile(r"(?:srv +\w+: +)?request: ([A-Z]+) (\S+) (\S+) (\d{3})$")
@@ -70,7 +72,10 @@ def _device(head: Head) -> int | None:
 def trtllm(message: str) -> Fact | None:
     """The little that is read of TensorRT-LLM; offered tokens are not taken for throughput."""
     if m := _ITER.match(message):
-        return IterationSeen(int(m[1]), int(m[3]), float(m[2]))
+        step, scheduled = _STEP.search(message), _SCHEDULED.search(message)
+        if step is None or scheduled is None:
+            return None
+        return IterationSeen(int(m[1]), int(scheduled[1]), float(step[1]))
     if m := _TRT_VERSION.match(message):
         return VersionSeen(Engine.TRTLLM, m[1])
     if message.startswith("Allocated ") and "paged KV cache" in message:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -175,6 +178,7 @@ def decode_lines(draw: st.DrawFn) -> tuple[str, DecodeSeen, str]:
     return text, fact, ranks.strip()
 
 
+@settings(deadline=None)
 @given(decode_lines())
 def test_any_decode_line_is_read_and_both_ways_agree(
     made: tuple[str, DecodeSeen, str],
@@ -200,6 +204,7 @@ WRAPPERS = (
 )
 
 
+@settings(deadline=None)
 @given(decode_lines(), st.sampled_from(WRAPPERS))
 def test_wrappers_are_seen_through(made: tuple[str, DecodeSeen, str], wrapper: str) -> None:
     text, fact, ranks = made
@@ -219,6 +224,7 @@ def test_json_logs_of_docker_and_journal_bytes() -> None:
     assert line.head.source == "sglang"
 
 
+@settings(deadline=None)
 @given(st.lists(decode_lines(), min_size=2, max_size=4))
 def test_lines_without_newlines_between_them(made: list[tuple[str, DecodeSeen, str]]) -> None:
     """Several processes write into one line: each head begins a piece."""
@@ -226,6 +232,7 @@ def test_lines_without_newlines_between_them(made: list[tuple[str, DecodeSeen, s
     assert [line.fact for line in lines] == [fact for _, fact, _ in made]
 
 
+@settings(deadline=None)
 @given(decode_lines(), st.integers(0, 400))
 def test_a_torn_line_gives_no_number_or_the_right_ones(
     made: tuple[str, DecodeSeen, str], cut: int
@@ -238,6 +245,7 @@ def test_a_torn_line_gives_no_number_or_the_right_ones(
             assert str(fact.queue).startswith(str(line.fact.queue))
 
 
+@settings(deadline=None)
 @given(decode_lines(), decode_lines(), st.data())
 def test_a_line_torn_by_another_rank_keeps_the_other(
     first: tuple[str, DecodeSeen, str], second: tuple[str, DecodeSeen, str], data: st.DataObject
@@ -254,6 +262,7 @@ def bar(label: str, done: int, total: int, *, completed: bool) -> str:
     return f"{label}: {pct:3d}{middle} {done}/{total} [00:{done % 60:02d}<00:09,  1.50s/it]"
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["Loading safetensors checkpoint shards", "Capturing batches (bs=8)"]),
     st.integers(1, 300),
@@ -268,6 +277,8 @@ def test_bars_in_one_string_give_their_latest_state(
     assert isinstance(line.fact, BarSeen)
     assert (line.fact.done, line.fact.total, line.fact.item_s) == (total, total, 1.5)
     assert line.fact.kind == ("shards" if "shards" in label else "graphs")
+    assert line.text.startswith(f"{label}: 100%")
+    assert line.text.count(label) == 1
 
 
 def test_bars_side_by_side_stay_apart() -> None:
@@ -399,3 +410,23 @@ def test_arbitrary_text_never_raises(text: str) -> None:
         assert severity(line) in ("debug", "info", "warning", "error")
         noise(line)
     observe([text, text])
+
+
+LONG = (
+    "Capturing batches (bs=8): 1%|x| 1/9 [00:01<00:01, 1.0it/s]\r" * 1000,
+    "[" * 65536,
+    "a: " * 21000 + "5%|x| 1/2 [00:01<00:01]",
+    "a.b-" * 16000 + " NCCL INFO x",
+    "Capture " + "draft " * 10000 + "graph",
+    "[11/03/2026-09:20:10] [TRT-LLM] [I] iter = 1," + "elapsed_time = 1s," * 3500,
+    "[2026-01-14 21:44:31 TP0] Decode batch, " + "#a: 1, " * 9000,
+    "SpecDecoding metrics: Mean acceptance length: 1.0, " + "Accepted: 1 tokens, " * 3000,
+)
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_no_line_of_64_kib_is_slow(text: str) -> None:
+    """Processor time, so that other work on the machine does not count."""
+    began = time.process_time()
+    parse_line(text[:65536])
+    assert time.process_time() - began < 0.25
