@@ -125,6 +125,9 @@ def waiting_for(load: Load) -> str:
     ends = [(rank, at) for s, rank, at in load.weights if s == stage]
     of = f"/{load.ranks}" if load.ranks else ""
     text = f"{stage} {len(ends)}{of} ranks"
+    late = [r for s, r in load.begun if s == stage and r and r not in {rank for rank, _ in ends}]
+    if late:
+        return f"{text}, waiting for {', '.join(late)}"
     times = [at for _, at in ends if at is not None]
     if len(times) > 1 and max(times) > min(times):
         rank = max(ends, key=lambda e: e[1] or 0.0)[0]

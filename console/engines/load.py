@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from console.engines.arm import Running, arm_of, drafting
 from console.engines.facts import (
+    AccessSeen,
     ArgsSeen,
     BarSeen,
     DecodeSeen,
@@ -17,6 +18,7 @@ from console.engines.facts import (
     ListeningSeen,
     NcclInitSeen,
     PhaseSeen,
+    PrefillSeen,
     ReadySeen,
     VersionSeen,
 )
@@ -42,6 +44,7 @@ class Pass:
 
     @property
     def complete(self) -> bool:
+        """Whether the bar has reached its end."""
         return self.total > 0 and self.done >= self.total
 
     def __str__(self) -> str:
@@ -89,6 +92,7 @@ class Load:
 
     @property
     def over(self) -> bool:
+        """Whether nothing is to be waited for: ready, or failed."""
         return self.ready or self.incident is not None
 
     def missing_nccl(self) -> tuple[int, ...]:
@@ -136,12 +140,20 @@ def _moved(load: Load, fact: Fact, placed: Placed) -> Load:
             return _bar(load, fact)
         case NcclInitSeen():
             return _nccl(load, fact)
+        case AccessSeen() | PrefillSeen() if _warms_up(load, fact):
+            return _enter(load, "warm-up")
         case ReadySeen() | DecodeSeen():  # tokens are made: whatever was missed, it is up
             return replace(load, ready=True)
         case ListeningSeen() if load.engine in _LAST_OPENS:
             return replace(load, ready=load.engine is Engine.TRTLLM)
         case _:
             return load
+
+
+def _warms_up(load: Load, fact: AccessSeen | PrefillSeen) -> bool:
+    """SGLang asks itself for its model, then for eight tokens, before it says that it is ready."""
+    own = isinstance(fact, PrefillSeen) or fact.route in ("/model_info", "/get_model_info")
+    return own and any(s.name == "http" for s in load.stages)
 
 
 def _arguments(load: Load, fact: ArgsSeen) -> Load:

@@ -77,6 +77,13 @@ def test_the_newest_order_of_phases() -> None:
     assert waiting_for(load) == "target 2/2 ranks, slowest TP1 (14 s after the first)"
 
 
+def test_a_rank_that_has_not_loaded_is_named() -> None:
+    load = observe(NEW[:8]).load
+    assert waiting_for(load) == "target 1/2 ranks, waiting for TP1"
+    why = stalled(replace(load, moved_us=0), 8 * MINUTE_US, 5 * MINUTE_US)
+    assert why == ("no progress for 8 min in weights: target 1/2 ranks, waiting for TP1")
+
+
 @settings(deadline=None)
 @given(st.integers(0, len(NEW)))
 def test_a_load_never_goes_back(cut: int) -> None:
@@ -188,6 +195,7 @@ def test_the_real_start_of_sglang() -> None:
         "kv cache",
         "summary",
         "http",
+        "warm-up",
     ]
     assert str(base.arm) == "baseline"
     assert base.incident is not None  # the capture ends with a killed scheduler
