@@ -1,0 +1,35 @@
+"""A server's API key, by reference only.
+
+Owns reading it where it is named and having it masked from then on. It is never shown or stored.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from console.model.failure import Failure, WireError
+from console.model.fleet import Server
+from console.model.mask import Masks
+
+
+def key_headers(server: Server, masks: Masks) -> dict[str, str]:
+    """The header that carries the key; empty when the server names none.
+
+    Raises:
+        WireError: UNREADABLE or MISSING when it names one that cannot be had.
+    """
+    if server.api_key_env:
+        key = os.environ.get(server.api_key_env, "")
+        if not key:
+            raise WireError(Failure.MISSING, f"variable {server.api_key_env} is not set here")
+    elif server.api_key_file:
+        try:
+            key = Path(server.api_key_file).expanduser().read_text().strip()
+        except (OSError, UnicodeError) as error:
+            why = f"api_key_file {server.api_key_file}: {error}"
+            raise WireError(Failure.UNREADABLE, why) from error
+    else:
+        return {}
+    masks.learn(key)
+    return {"Authorization": f"Bearer {key}"}
