@@ -118,15 +118,20 @@ def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
     if first == "[":
         if m := _KUBECTL.match(text):
             source = f"{m[1]}/{m[2]}"
-            return replace(head, source=source, wrapper="kubectl"), text[m.end() :]
+            return replace(head, source=source, wrapper="kubectl --prefix"), text[m.end() :]
     elif m := _JOURNAL.match(text):
         pid = int(m[4]) if m[4] else None
         found = replace(
-            head, outer=m[1], source=m[3], process=m[3], pid=pid, wrapper=head.wrapper or "journal"
+            head,
+            outer=m[1],
+            source=m[3],
+            process=m[3],
+            pid=pid,
+            wrapper=head.wrapper or _journal(m[1]),
         )
         return found, text[m.end() :]
     if m := _STAMP.match(text):
-        wrapper = head.wrapper or "timestamps"
+        wrapper = f"{head.wrapper} --timestamps".strip()
         return replace(head, outer=m[1] or m[2], wrapper=wrapper), text[m.end() :]
     if head.wrapper == "" and (m := _COMPOSE.match(text)):
         return replace(head, source=m[1], wrapper="docker compose"), text[m.end() :]
@@ -135,6 +140,15 @@ def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
     if m := _LABEL.match(text):
         return replace(head, source=f"task {m[1] or m[2]}", wrapper="srun"), text[m.end() :]
     return None
+
+
+def _journal(at: str) -> str:
+    """Which of journalctl's output forms wrote this stamp."""
+    if re.match(_ISO, at):
+        return "journal short-iso"
+    if at[0].isdigit() and "." in at and " " not in at:
+        return "journal short-unix"
+    return "journal short-full" if re.search(_DATE, at) else "journal short"
 
 
 def _json(head: Head, text: str) -> tuple[Head, str] | None:

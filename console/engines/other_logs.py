@@ -95,6 +95,6 @@ def supervisor(head: Head, message: str) -> Fact | None:
         return ExitSeen(m[1], int(m[3]) if m[2] == "exited" else 128 + int(m[3]))
     if m := _RESTART.match(message):
         return ExitSeen(m[1], None, int(m[2]))
-    if head.wrapper == "journal" and (m := _BLOB.match(message)):
+    if head.wrapper.startswith("journal") and (m := _BLOB.match(message)):
         return NoteSeen(f"{m[1]} withheld by the journal")
     return None

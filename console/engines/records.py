@@ -58,7 +58,7 @@ class Records:
         if head.outer:
             self._outer[source] = head.outer
         elif source in self._outer and line.text:
-            head = replace(head, outer=self._outer[source], wrapper=head.wrapper or "timestamps")
+            head = replace(head, outer=self._outer[source], wrapper=head.wrapper or "--timestamps")
         placed = self._place(line, head, source)
         if len(self._open) > _MAX_SOURCES:
             self._forget()

@@ -63,6 +63,10 @@ def test_settled_values(number: str) -> None:
         assert got.load.kv_tokens == want["kv_tokens"]
     if "arm" in want:
         assert str(got.arm).startswith(want["arm"])
+    if "wrapper" in want:
+        assert want["wrapper"] in {line.head.wrapper for line in got.lines}
+    if "sources" in want:
+        assert {line.head.source for line in got.lines if line.head.source} == set(want["sources"])
     if "severity" in want and number not in FINDINGS:
         assert got.severity == want["severity"]
     assert got.load.engine == Engine(want["engine"])
@@ -166,7 +170,7 @@ def test_case_07_watchdog_and_its_dump() -> None:
 def test_case_09_two_pods_and_two_clocks() -> None:
     got = seen("09")
     assert {x.head.source for x in got.lines} == {"halcyon-0/sglang", "halcyon-0-1/sglang"}
-    assert {x.head.wrapper for x in got.lines} == {"kubectl"}
+    assert {x.head.wrapper for x in got.lines} == {expected("09")["wrapper"]}
     decode = next(x for x in got.lines if isinstance(x.fact, DecodeSeen))
     assert clock_offset_s(decode.head.at, decode.head.outer) == 7200
     assert noise(got.lines[-1]) == "blank"
