@@ -21,10 +21,10 @@ from console.engines.line import Head, Line
 # property test holds both to the same answer.
 _DECODE = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)(?: ([A-Z_0-9 ]+))?\] "
-    r"Decode batch[.,]?(?: \[(\d+)\],?)? #running-req: (\d+), #token: (\d+), "
+    r"(Decode batch[.,]?(?: \[(\d+)\],?)? #running-req: (\d+), #token: (\d+), "
     r"token usage: (\d+\.\d+), (?:accept len: (\d+\.\d+), )?(?:accept rate: (\d+\.\d+), )?"
     r"(?:(?:cuda|cpu|npu|musa) graph: (True|False), )?"
-    r"gen throughput \(token/s\): (\d+\.\d+), #queue-req: (\d+)(?:, )?$"
+    r"gen throughput \(token/s\): (\d+\.\d+), #queue-req: (\d+)(?:, )?)$"
 ).match
 
 _INNER = re.compile(
@@ -47,9 +47,8 @@ def parse_line(text: str) -> tuple[Line, ...]:
     carriage returns give one piece per bar, the latest state of each.
     """
     if m := _DECODE(text):
-        ranks = m[2] or ""
-        start = m.end(2 if ranks else 1) + 2
-        return (Line(_sglang_head(m[1], ranks), text[start:], _decode(m)),)
+        at, ranks, message, *fields = m.groups()
+        return (Line(_sglang_head(at, ranks or ""), message, _decode(fields)),)
     return general(text)
 
 
@@ -59,8 +58,8 @@ def _sglang_head(at: str, ranks: str) -> Head:
     return Head(at, ranks, None, "", None, "", "", "", "sglang")
 
 
-def _decode(m: re.Match[str]) -> DecodeSeen:
-    iteration, running, tokens, usage, length, rate, graph, speed, queue = m.groups()[2:]
+def _decode(fields: list[str]) -> DecodeSeen:
+    iteration, running, tokens, usage, length, rate, graph, speed, queue = fields
     return DecodeSeen(
         int(running),
         int(tokens),
@@ -82,8 +81,9 @@ def general(text: str) -> tuple[Line, ...]:
     if not rest.strip("\r\n "):
         return (Line(outer, ""),)
     if outer.wrapper and (m := _DECODE(rest)):
-        head = replace(outer, at=m[1], ranks=m[2] or "", style="sglang")
-        return (Line(head, rest[m.end(2 if m[2] else 1) + 2 :], _decode(m)),)
+        at, ranks, message, *fields = m.groups()
+        head = replace(outer, at=at, ranks=ranks or "", style="sglang")
+        return (Line(head, message, _decode(fields)),)
     found: list[Line] = []
     for text_line in rest.split("\n"):  # a JSON log may carry a whole traceback in one line
         for piece in _pieces(text_line):
