@@ -10,10 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import NoReturn
 
 from console.model.exits import MEANINGS, Exit
+from console.model.version import written_version
 
 COMMANDS = {
     "session": "look into a saved session",
@@ -28,14 +28,6 @@ _EPILOG = "exit codes:\n" + "\n".join(
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
-
-
-def written_version() -> str:
-    """The version of this program."""
-    try:
-        return version("spec-console")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def parser() -> argparse.ArgumentParser:

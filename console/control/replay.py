@@ -74,10 +74,11 @@ class Replay:
         target_us = player.position_us + round(seconds * US_PER_S)
         for number in player.next_of("health", "standing"):
             at_us = player.journal.index.t_us[number]
-            before = player.journal.index.kind_of(number) == "health"
-            target_us = min(target_us, at_us - 1 if before else at_us)
-            break
-        player.advance(max(target_us, player.position_us))
+            stop_us = at_us - 1 if player.journal.index.kind_of(number) == "health" else at_us
+            if stop_us > player.position_us:
+                target_us = min(target_us, stop_us)
+                break
+        player.advance(target_us)
         return True
 
     async def do(
@@ -122,7 +123,8 @@ class Replay:
                 break
         else:
             cell = self.timeline.state.servers.get(server)
-            found = cell.health if cell else None
+            latest = cell.health if cell else None
+            found = latest if latest is not None and latest.path == path else None
         if found is None:
             return Outcome(
                 Exit.STEP, clean(f"{server}: no {path} answer in this recording", self._masks)

@@ -15,7 +15,6 @@ from typing import cast
 
 import tomli
 
-from console.model.mask import Masks
 from console.session.blocks import MOST_BODY, SCHEMA_LINE, Buffer, Index, scan
 from console.stream.codec import NotAnEvent, decode
 from console.stream.events import KINDS, Event
@@ -25,7 +24,7 @@ from console.stream.state import State
 MOST_FILE = 4 * 1024**3
 _BULK = re.compile(rb"\n(?:lines|facts) = \[\n")
 _SCHEMA = re.compile(rb'schema = "session/(\d+)"\n\n?')
-_MASKS = Masks()
+_HEADER = re.compile(rb"\[\[[a-z_]+\]\] # \d+ [0-9a-f]{8}\n")
 
 
 class NotASession(Exception):
@@ -166,7 +165,7 @@ def _start(path: str, data: Buffer) -> int:
                 f"{path}: session/{int(found[1])} is newer than session/1, which this console reads"
             )
         return found.end()
-    if b"\n[[" not in data[: 1024 * 1024] and data[:2] != b"[[":
+    if not _HEADER.search(data[: 1024 * 1024]):
         expected = SCHEMA_LINE.decode().strip()
         raise NotASession(f"{path}: not a session file (it begins otherwise than {expected})")
     return 0

@@ -42,6 +42,7 @@ class Timeline:
         self._rules = tuple(rules)
         self._origin_us = clock.now_us()
         self._seq = 0
+        self._last_us = 0
         self._played_us: int | None = None
         self._subscribers: list[Subscriber] = []
 
@@ -66,8 +67,14 @@ class Timeline:
         """Call it with every item from now on, after State took it. It must return at once."""
         self._subscribers.append(subscriber)
 
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Call it no more."""
+        self._subscribers.remove(subscriber)
+
     def open(self, events: Iterable[Event]) -> None:
-        """Take what is known when the session begins: all of it at t = 0."""
+        """Take what is known when the session begins: all of it at t = 0, which is now."""
+        if self._last_us == 0:
+            self._origin_us = self._clock.now_us()
         for event in events:
             self.take(self._stamp(event, 0))
 
@@ -96,7 +103,7 @@ class Timeline:
             self._seq = item.seq
             self.state = fold(self.state, item)
             self._store(item)
-        for subscriber in self._subscribers:
+        for subscriber in tuple(self._subscribers):
             subscriber(item, self.state)
 
     def played_to(self, at_us: int) -> None:
@@ -104,7 +111,8 @@ class Timeline:
         self._played_us = at_us
 
     def _stamp(self, event: Event, t_us: int) -> Event:
-        return replace(event, seq=self._seq + 1, t_us=t_us)
+        self._last_us = max(self._last_us, t_us)
+        return replace(event, seq=self._seq + 1, t_us=self._last_us)
 
     def _store(self, event: Event) -> None:
         match event:

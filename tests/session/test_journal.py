@@ -37,6 +37,7 @@ from tests.stream.events import any_event
 
 MASKS = Masks()
 _NUMBERS = itertools.count()
+SLOW_INPUT = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 def record(path: Path, events: list[Event]) -> list[Event]:
@@ -54,7 +55,7 @@ def record(path: Path, events: list[Event]) -> list[Event]:
     return seen
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=SLOW_INPUT)
 @given(events=st.lists(any_event(), min_size=1, max_size=40))
 def test_a_session_is_read_back_event_for_event(tmp_path: Path, events: list[Event]) -> None:
     path = tmp_path / f"s{next(_NUMBERS)}.toml"
@@ -63,7 +64,7 @@ def test_a_session_is_read_back_event_for_event(tmp_path: Path, events: list[Eve
     assert list(Journal(path).events(bulk=True)) == written
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=SLOW_INPUT)
 @given(
     events=st.lists(any_event(), min_size=30, max_size=60),
     growth=st.integers(1, 2000),

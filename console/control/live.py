@@ -1,0 +1,171 @@
+"""Control of a live session: verbs become requests to services, results enter the stream.
+
+Changes nothing on a host unless unlocked; what a verb cannot do is in its outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
+from console.control.port import Argument, Outcome
+from console.model.clock import Clock
+from console.model.exits import Exit
+from console.model.fleet import Fleet, LogId
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.model.verb import VERBS, Need
+from console.session.recorder import Recorder
+from console.stream.session_events import MarkerPut, NoteWritten
+from console.stream.state import Item, State
+from console.stream.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from console.services.live import Watch
+
+_SETTLE_S = 0.3
+
+
+class Live:
+    """A control over the services of a fleet."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        timeline: Timeline,
+        clock: Clock,
+        masks: Masks,
+        recorder: Recorder | None,
+    ) -> None:
+        self.timeline = timeline
+        self._watch = watch
+        self._clock = clock
+        self._masks = masks
+        self._recorder = recorder
+
+    @property
+    def playback(self) -> None:
+        """There is no player."""
+        return
+
+    @property
+    def fleet(self) -> Fleet:
+        """What is watched."""
+        return self._watch.fleet
+
+    @property
+    def session_path(self) -> str:
+        """Where this session is recorded; empty when it is not."""
+        return str(self._recorder.path) if self._recorder is not None else ""
+
+    def can(self, verb: str) -> str | None:
+        """None when the verb is allowed now."""
+        if verb not in VERBS:
+            return f"no verb {verb}"
+        match VERBS[verb].need:
+            case Need.NOTHING | Need.LIVE:
+                return None
+            case Need.REPLAY:
+                return "only in a replay"
+            case Need.UNLOCK:
+                return "read-only: nothing on a host is changed"
+
+    async def pass_time(self, seconds: float) -> bool:
+        """Wait; there is always more time."""
+        await self._clock.sleep(seconds)
+        return True
+
+    async def do(
+        self,
+        verb: str,
+        server: str = "",
+        arguments: Mapping[str, Argument] | None = None,
+        timeout_s: float = 30.0,
+    ) -> Outcome:
+        """Do it."""
+        given = arguments or {}
+        why_not = self.can(verb)
+        if why_not is not None:
+            return Outcome(Exit.GUARD, Clean(why_not))
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._do(verb, server, given)
+        except TimeoutError:
+            return Outcome(Exit.DEADLINE, clean(f"{verb}: not within {timeout_s:g} s", self._masks))
+
+    async def _do(self, verb: str, server: str, given: Mapping[str, Argument]) -> Outcome:
+        match verb:
+            case "health":
+                path = str(given.get("path", "/health"))
+                seen = await self._watch.ask_health(server, path)
+                return health_outcome(self.timeline.state, seen, expected_code(given))
+            case "tail":
+                return await self._tail(server, line_count(given))
+            case "marker":
+                self.timeline.emit(MarkerPut(clean(str(given["name"]), self._masks)))
+                return Outcome(Exit.OK, clean(f"marked: {given['name']}", self._masks))
+            case "note":
+                self.timeline.emit(NoteWritten(clean(str(given["text"]), self._masks)))
+                return Outcome(Exit.OK, Clean("noted"))
+            case "save":
+                return self._save(Path(str(given["file"])))
+            case _:
+                return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
+
+    async def _tail(self, server: str, count: int) -> Outcome:
+        """The log's last lines once its feed has said what it finds."""
+        log = self._watch.follow_log(server, max(count, 200))
+        if log is None:
+            why = f"{server} has no log in the fleet file"
+            return Outcome(Exit.STEP, clean(why, self._masks))
+
+        def known(state: State) -> Outcome | None:
+            return tail_outcome(state, self.timeline.logs, LogId(log), count)
+
+        await self._until(lambda state: known(state) is not None)
+        # Lines already written reach us a moment after the feed says that it follows.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLE_S):
+                await self._until(lambda state: state.logs[log].mark.end >= count)
+        outcome = known(self.timeline.state)
+        assert outcome is not None
+        return outcome
+
+    async def _until(self, holds: Callable[[State], bool]) -> None:
+        """Return once State is so."""
+        changed = asyncio.Event()
+        with self._listening(lambda _item, _state: changed.set()):
+            while not holds(self.timeline.state):
+                changed.clear()
+                await changed.wait()
+
+    @contextmanager
+    def _listening(self, take: Callable[[Item, State], None]) -> Iterator[None]:
+        self.timeline.subscribe(take)
+        try:
+            yield
+        finally:
+            self.timeline.unsubscribe(take)
+
+    def _save(self, target: Path) -> Outcome:
+        recorder = self._recorder
+        if recorder is None or recorder.stopped:
+            return Outcome(Exit.STEP, Clean("nothing is recorded, so nothing can be saved"))
+        recorder.flush()
+        try:
+            with open(target, "xb") as copy, open(recorder.path, "rb") as session:
+                target.chmod(0o600)
+                shutil.copyfileobj(session, copy)
+        except OSError as error:
+            why = f"{target}: {(error.strerror or str(error)).lower()}"
+            return Outcome(Exit.STEP, clean(why, self._masks))
+        size = target.stat().st_size
+        results: dict[str, str | int | float] = {"file": str(target), "bytes": size}
+        return Outcome(Exit.OK, clean(f"{target}, {size:,} bytes", self._masks), results)

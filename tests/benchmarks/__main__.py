@@ -1,0 +1,32 @@
+"""`make bench`: figures of this machine, as JSON, each with what it is compared with.
+
+Ratios come from one run; the machine's own noise is measured beside them. Nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from tests.benchmarks import journal, noise, screen, startup
+
+SECTIONS = {
+    "noise": noise.figures,
+    "startup": startup.figures,
+    "journal": journal.figures,
+    "screen": screen.figures,
+}
+
+
+def main() -> None:
+    """Run the sections named, or all."""
+    parser = argparse.ArgumentParser(description="figures as JSON")
+    parser.add_argument("section", nargs="*", choices=[[], *SECTIONS], help="all when left out")
+    chosen = parser.parse_args().section or list(SECTIONS)
+    json.dump({name: SECTIONS[name]() for name in chosen}, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()
