@@ -15,12 +15,11 @@ from console.bench.metrics import Figures
 from console.bench.provenance import Circumstances
 from console.bench.stats import (
     Interval,
-    detectable,
-    detectable_paired,
     geometric_mean,
     log_interval,
     mann_whitney,
-    welch_ratio,
+    paired,
+    welch,
 )
 
 LEAST_RUNS = 3
@@ -188,12 +187,13 @@ def compare(baseline: Measured, speculative: Measured) -> Comparison:
         return _unpaired(list(ours.values()), list(theirs.values()), "launches")
     ours_by, theirs_by = by_prompt(baseline), by_prompt(speculative)
     if len(ours_by) > 1:
-        ratios = [theirs_by[prompt] / ours_by[prompt] for prompt in ours_by]
-        return Comparison(log_interval(ratios), None, detectable_paired(ratios), "prompts")
+        effect = paired([theirs_by[prompt] / ours_by[prompt] for prompt in ours_by])
+        return Comparison(effect.ratio(), None, effect.detectable(), "prompts")
     return _unpaired(baseline.rates(), speculative.rates(), "runs")
 
 
 def _unpaired(ours: Sequence[float], theirs: Sequence[float], over: str) -> Comparison:
     enough = min(len(ours), len(theirs)) >= LEAST_FOR_RANKS
     p = mann_whitney(ours, theirs) if enough else None
-    return Comparison(welch_ratio(ours, theirs), p, detectable(ours, theirs), over)
+    effect = welch(ours, theirs)
+    return Comparison(effect.ratio(), p, effect.detectable(), over)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, stdev, variance
+from statistics import NormalDist, fmean, median, stdev
 
 LEVEL = 0.95
 POWER = 0.80
@@ -39,17 +39,17 @@ def t_cdf(t: float, df: float) -> float:
 
 
 def t_quantile(p: float, df: float) -> float:
-    """t with P(T <= t) = p, for 0 < p < 1 and df > 0, by Newton from 0: the distribution is concave
-    above 0, so no step goes too far."""
+    """t with P(T <= t) = p, for 0 < p < 1 and df > 0, by Newton from the normal quantile: that lies
+    below, and the distribution is concave above 0, so no step goes too far."""
     if p < 0.5:
         return -t_quantile(1 - p, df)
     log_peak = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - math.log(df * math.pi) / 2
-    t = 0.0
+    t = NormalDist().inv_cdf(p)
     for _ in range(200):
         density = math.exp(log_peak - (df + 1) / 2 * math.log1p(t * t / df))
         step = (p - t_cdf(t, df)) / density
         t += step
-        if step <= 1e-14 * t:
+        if step <= 1e-13 * t:
             break
     return t
 
@@ -76,27 +76,52 @@ def _beta_share(a: float, b: float, x: float) -> float:
     return math.exp(log_front) * fraction / a
 
 
-def log_interval(rates: Sequence[float]) -> Interval:
-    """Geometric mean of at least two positive rates, with Student's interval on the log scale."""
-    logs = [math.log(rate) for rate in rates]
-    mid = fmean(logs)
-    reach = t_quantile((1 + LEVEL) / 2, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-    return Interval(math.exp(mid), math.exp(mid - reach), math.exp(mid + reach))
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A ratio on the log scale: its estimate, standard error and degrees of freedom."""
+
+    log_ratio: float
+    error: float
+    df: float
+
+    def ratio(self) -> Interval:
+        """The ratio with its 95 % interval."""
+        reach = t_quantile((1 + LEVEL) / 2, self.df) * self.error
+        edges = (self.log_ratio, self.log_ratio - reach, self.log_ratio + reach)
+        return Interval(*(math.exp(edge) for edge in edges))
+
+    def detectable(self) -> float:
+        """Smallest relative difference that such samples show with power 0.8 at the 5 % level."""
+        reach = t_quantile((1 + LEVEL) / 2, self.df) + t_quantile(POWER, self.df)
+        return math.expm1(reach * self.error)
 
 
-def welch_ratio(base: Sequence[float], other: Sequence[float]) -> Interval:
-    """other / base as the ratio of geometric means, with Welch's interval on the log rates.
+def welch(base: Sequence[float], other: Sequence[float]) -> Effect:
+    """other / base as the ratio of geometric means, by Welch's method on the log rates.
 
     Two rates a side at least. On the log scale A/B and B/A are exact inverses.
     """
     a, b = [math.log(rate) for rate in base], [math.log(rate) for rate in other]
-    va, vb = variance(a) / len(a), variance(b) / len(b)
-    mid = fmean(b) - fmean(a)
-    if va + vb == 0:
-        return Interval(math.exp(mid), math.exp(mid), math.exp(mid))
-    df = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    reach = t_quantile((1 + LEVEL) / 2, df) * math.sqrt(va + vb)
-    return Interval(math.exp(mid), math.exp(mid - reach), math.exp(mid + reach))
+    va, vb = _variance(a) / len(a), _variance(b) / len(b)
+    parts = va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)
+    df = (va + vb) ** 2 / parts if parts else len(a) + len(b) - 2
+    return Effect(fmean(b) - fmean(a), math.sqrt(va + vb), df)
+
+
+def paired(ratios: Sequence[float]) -> Effect:
+    """The same from ratios taken pair by pair, two at least."""
+    logs = [math.log(ratio) for ratio in ratios]
+    return Effect(fmean(logs), math.sqrt(_variance(logs) / len(logs)), len(logs) - 1)
+
+
+def log_interval(rates: Sequence[float]) -> Interval:
+    """Geometric mean of at least two positive rates, with Student's interval on the log scale."""
+    return paired(rates).ratio()
+
+
+def _variance(values: Sequence[float]) -> float:
+    mid = fmean(values)
+    return math.fsum((value - mid) ** 2 for value in values) / (len(values) - 1)
 
 
 def mann_whitney(base: Sequence[float], other: Sequence[float]) -> float:
@@ -128,25 +153,6 @@ def cliffs_delta(base: Sequence[float], other: Sequence[float]) -> float:
 def variation(rates: Sequence[float]) -> float:
     """Coefficient of variation: sd over mean, of two values at least."""
     return stdev(rates) / fmean(rates)
-
-
-def detectable(base: Sequence[float], other: Sequence[float]) -> float:
-    """Smallest relative difference that such runs show with power 0.8 at the 5 % level."""
-    logs = [[math.log(rate) for rate in rates] for rates in (base, other)]
-    va, vb = (variance(x) / len(x) for x in logs)
-    if va + vb == 0:
-        return 0.0
-    df = (va + vb) ** 2 / (va**2 / (len(base) - 1) + vb**2 / (len(other) - 1))
-    reach = t_quantile((1 + LEVEL) / 2, df) + t_quantile(POWER, df)
-    return math.expm1(reach * math.sqrt(va + vb))
-
-
-def detectable_paired(ratios: Sequence[float]) -> float:
-    """The same for ratios taken pair by pair, two at least."""
-    logs = [math.log(ratio) for ratio in ratios]
-    df = len(logs) - 1
-    reach = t_quantile((1 + LEVEL) / 2, df) + t_quantile(POWER, df)
-    return math.expm1(reach * stdev(logs) / math.sqrt(len(logs)))
 
 
 def geometric_mean(values: Sequence[float]) -> float:

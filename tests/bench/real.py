@@ -89,7 +89,7 @@ def favoured(*pids: int) -> None:
     with suppress(PermissionError):
         for pid in pids:
             for thread in Path(f"/proc/{pid}/task").iterdir():
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), -15)
+                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(1))
 
 
 def measured_in_turns(

@@ -1,6 +1,6 @@
 """Records real runs of one and the same server, launch by launch, for the A/A test.
 
-    python -m tests.bench.record_runs FILE [--launches N] [--runs N] [--tokens N]
+    python -m tests.bench.record_runs FILE [--launches N] [--runs N] [--tokens N] [--favoured]
 
 Both sides are the same llama.cpp server without a draft, on a CPU, launched in ABBA order.
 """
@@ -36,8 +36,10 @@ def main() -> None:
     parser.add_argument("--launches", type=int, default=12, help="a side")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=120)
+    parser.add_argument("--favoured", action="store_true", help="run before other processes")
     asked = parser.parse_args()
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, shared"
+    machine += ", real-time priority" if asked.favoured else ""
     now = datetime.now(UTC).replace(microsecond=0).isoformat()
     parts = [HEADER.format(when=now, machine=machine, tokens=asked.tokens)]
     with tempfile.TemporaryDirectory() as folder, real.a_worker() as worker:
@@ -45,6 +47,8 @@ def main() -> None:
         for side in islice(cycle("abba"), 2 * asked.launches):
             with LlamaServer(models, Path(folder) / "log") as server:
                 server.wait_ready()
+                if asked.favoured:
+                    real.favoured(worker.child.pid, server.pid)
                 worker.ask(server, asked.tokens)
                 rates = []
                 for turn in range(asked.runs):
