@@ -83,6 +83,8 @@ class Follower:
             line, _, data = head.partition(b"\n")
             for event in self._begin(_begun(line), wanted):
                 yield event
+            if not self._file:
+                return
             yield self._emitter.feed(FeedState.FOLLOWING)
             async for event in self._follow(parts, data):
                 yield event
@@ -117,6 +119,8 @@ class Follower:
             yield from self._over()
             yield self._emitter.gap(GapKind.TRUNCATED, f"{before}; truncated: restarted at 0", None)
             self._restart()
+            if begun.offset == 0:
+                self._start(begun)
         else:
             reread = max(0, splitter.fed - begun.offset)
             text = f"{before}; {reread:,} bytes read again, 0 lost"
@@ -246,4 +250,5 @@ def away(cut: tuple[int, WireError] | None, now_us: int) -> str:
     if cut is None:
         return "interrupted"
     what = "link lost" if cut[1].kind is Failure.LINK_LOST else "interrupted"
-    return f"{what} {(now_us - cut[0]) / US_PER_S:.0f} s"
+    passed_s = (now_us - cut[0]) / US_PER_S
+    return f"{what} {passed_s:.{0 if passed_s >= 10 else 1}f} s"

@@ -55,7 +55,7 @@ cat <&3;
 read -r x p </proc/self/fdinfo/3;
 { trap "" PIPE;
 tail -c "+$((p + 1))" -f $s /dev/fd/3 2>/dev/null & t=$!;
-while sleep "$look" && echo; do :; done;
+while kill -0 $$ && sleep "$look" && echo; do :; done;
 kill $t; } 2>/dev/null | {
 q= k=0;
 while x=$(dd bs=65536 count=1 2>&1 >/dev/null); do

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -241,6 +242,15 @@ async def test_nothing_is_left_running(wire: LocalWire, log: Path) -> None:
     async with following(wire, log) as said:
         await said.until_line("one")
         assert mentioning(log)
+    await auntil(lambda: not mentioning(log), 4)
+
+
+async def test_let_go_at_any_moment_nothing_is_left_running(wire: LocalWire, log: Path) -> None:
+    append(log, "one\n")
+    for step in range(15):
+        async with following(wire, log):
+            # The moment is the point here: before, while and after the script has begun.
+            await asyncio.sleep(step * 0.004)
     await auntil(lambda: not mentioning(log), 4)
 
 
