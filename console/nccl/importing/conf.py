@@ -48,7 +48,8 @@ def _entry(
     bare = name.strip()
     exported = _EXPORTED.fullmatch(bare)
     if NAME.fullmatch(name):
-        holed = "{{" in value or PLACEHOLDER.fullmatch(value) or "${" in value
+        # Only a source that writes the file can still fill in a template.
+        holed = bool(context.target) and ("{{" in value or PLACEHOLDER.fullmatch(value))
         state = State.UNRESOLVED if holed else State.SET
         raw = value if holed else ""
         yield Found(name, state, (line,), "" if holed else value, raw, target=context.target)

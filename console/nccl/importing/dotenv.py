@@ -22,7 +22,7 @@ from console.nccl.importing.shell_text import default_of
 
 _ENTRY = re.compile(r"\s*(export\s+)?([\"']?)(NCCL_[A-Z0-9_]+)\2(\s*)([=:])([ \t]*)(.*)", re.DOTALL)
 _LONE = re.compile(r"\s*(export\s+)?(NCCL_[A-Z0-9_]+)\s*")
-_EXPANDS = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]|\$\(|`")
+_EXPANDS = re.compile(r"\$[A-Za-z_{(]")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "'": "'", "$": "$"}
 
 
@@ -67,7 +67,9 @@ def _rest_of(rows: list[str], at: int, quote: str) -> list[str]:
 def _entry(entry: re.Match[str], text: str, line: int, context: Context) -> Iterator[Item]:
     name = entry[3]
     value, literal = _value(text)
-    if (not literal and _EXPANDS.search(value)) or PLACEHOLDER.fullmatch(value):
+    bare = text[:1] not in ("'", '"')
+    holds_place = bare and ("`" in value or PLACEHOLDER.fullmatch(value))
+    if holds_place or (not literal and _EXPANDS.search(value)):
         yield Found(
             name,
             State.UNRESOLVED,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from console.nccl.finding import Severity
-from console.nccl.importing.found import Context, Found, Item, Problem, State
+from console.nccl.importing.found import TEMPLATE, Context, Found, Item, Problem, State
 from console.nccl.importing.shell_text import default_of
 from console.nccl.importing.tree import Scalar
 
@@ -18,10 +18,9 @@ _BOOL = re.compile(r"true|false|True|False|TRUE|FALSE")
 _YES = re.compile(r"yes|on|Yes|On|YES|ON")
 _NO = re.compile(r"no|off|No|Off|NO|OFF")
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_DOLLAR = re.compile(r"\$(?:\{[^}]*\}|[A-Za-z_]\w*|\()")
+_DOLLAR = re.compile(r"\$[A-Za-z_{(]")
 _COMPOSE_DOLLAR = re.compile(r"(?<!\$)(?:\$\$)*\$(?!\$)(?:\{|[A-Za-z_])")
 _K8S_DOLLAR = re.compile(r"(?<!\$)\$\([A-Za-z_]\w*\)")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>", re.DOTALL)
 _JINJA_DEFAULT = re.compile(r"\{\{.*?\|\s*(?:default|d)\(\s*(['\"])(.*?)\1.*?\}\}", re.DOTALL)
 _HELM_DEFAULT = re.compile(r"\{\{-?\s*default\s+(['\"])(.*?)\1.*?\}\}", re.DOTALL)
 
@@ -34,7 +33,7 @@ def place_scalar(
     if scalar.style == "plain" and text in _NULL:
         yield from _nothing(name, lines, kind, context)
         return
-    template = _TEMPLATE.search(text)
+    template = TEMPLATE.search(text)
     if template is not None or _expands(text, kind):
         yield Found(
             name,

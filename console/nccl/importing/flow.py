@@ -8,7 +8,7 @@ import re
 from console.nccl.importing.tree import Document, Mapping, Node, Remark, Scalar, Sequence
 
 _TOKEN = re.compile(
-    r"(?P<space>[ \t\r\v\f]+)|(?P<line>\n)|(?P<template>\{\{[^\n]*?\}\})"
+    r"(?P<space>[ \t\r\v\f]+)|(?P<line>\n)|(?P<template>\{\{[^\n]{0,400}?\}\})"
     r"|(?P<slash>//[^\n]*)|(?P<hash>\#[^\n]*)"
     r"|(?P<mark>[{}\[\],:])"
     r"|(?P<plain>(?:[^\s,\[\]{}:\"']|:(?=[^\s,\[\]{}]))(?:[^\n,\[\]{}:]|:(?=[^\s,\[\]{}]))*)"

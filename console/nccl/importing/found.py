@@ -19,6 +19,7 @@ PLACEHOLDER = re.compile(
     r"|(?:your|my)[-_ ].*|tbd|todo|changeme",
     re.IGNORECASE,
 )
+TEMPLATE = re.compile(r"\{\{.{0,400}?\}\}|\{%.{0,400}?%\}|<%.{0,400}?%>", re.DOTALL)
 MAX_FOUND = 20_000
 """Places kept of one source; what lies beyond is counted, not read."""
 

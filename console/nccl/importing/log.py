@@ -10,8 +10,11 @@ from console.nccl.finding import Severity
 from console.nccl.importing.found import Context, Found, Item, Problem, State
 from console.nccl.version import Version, parse_version
 
+MAX_LINE = 2000
+"""Characters of a log line that are looked at."""
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_SET = re.compile(r"(NCCL_[A-Z0-9_]+) set by environment to (.*)$")
+_SET = re.compile(r"(?<![A-Z0-9_])(NCCL_[A-Z0-9_]+) set by environment to (.*)$")
 _SET_TO = re.compile(r"NCCL INFO .*?(NCCL_[A-Z0-9_]+) set to (.*)$")
 _INVALID = re.compile(r"Invalid (NCCL_[A-Z0-9_]+) (-?\d+) \(([^)]*)\)")
 _ATTN = re.compile(r"Invalid value (.*) for (NCCL_[A-Z0-9_]+), using default (.*?)\.?$")
@@ -36,7 +39,7 @@ def read_log(text: str, first: int, _: Context) -> Iterator[Item]:
     """Items of a log; the scope is the process that wrote the line."""
     for at, row in enumerate(text.split("\n")):
         if "NCCL_" in row or "NCCL WARN" in row:
-            yield from _row(_COLOUR.sub("", row).rstrip("\r "), first + at)
+            yield from _row(_COLOUR.sub("", row[:MAX_LINE]).rstrip("\r "), first + at)
 
 
 def _row(row: str, line: int) -> Iterator[Item]:

@@ -18,6 +18,7 @@ _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ ]?)+")
 _STRUCK = re.compile(r"~~(.+?)~~|<(del|s|strike)>(.+?)</\2>")
 _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|$)")
+_DASHES = re.compile(r"[\s|:>-]+")
 _CELLS = re.compile(r"(?<!\\)\|")
 _VALUE_HEAD = re.compile(
     r"value|setting|set to|recommended|wert|einstellung|valeur|valor|valore|waarde|wartość|hodnota"
@@ -58,7 +59,6 @@ class _Table:
     """Which column of a table holds values: -1 unknown, None no table."""
 
     column: int = -1
-    width: int = 0
 
 
 class Reader:
@@ -82,7 +82,7 @@ class Reader:
             if fence is not None and "`" not in row[row.find(fence[1]) + len(fence[1]) :]:
                 yield from self._fence(fence)
                 continue
-            if "|" in row:
+            if "|" in row and (self.table is not None or self._heads_table()):
                 yield from self._table(row)
             else:
                 self.table = None
@@ -128,18 +128,19 @@ class Reader:
         inner = replace(self.context, depth=self.context.depth + 1)
         yield from read_as(kind, text, self.first + start, inner)
 
+    def _heads_table(self) -> bool:
+        """Whether the next row is the line of dashes below a table's head."""
+        following = self.rows[self.at + 1] if self.at + 1 < len(self.rows) else ""
+        return "-" in following and _DASHES.fullmatch(following) is not None
+
     def _table(self, row: str) -> Iterator[Item]:
-        cells = _CELLS.split(row.strip().strip("|"))
         if self.table is None:
-            following = self.rows[self.at + 1] if self.at + 1 < len(self.rows) else ""
-            if not re.fullmatch(r"[\s|:>-]*-[\s|:-]*", following.rstrip("\r")):
-                yield from self._paragraph(row)
-                return
-            self.table = _Table(_value_column(cells), len(cells))
+            self.table = _Table(_value_column(_CELLS.split(row.strip().strip("|"))))
             yield from self._paragraph(row)
             return
         if "NCCL" not in row:
             return
+        cells = _CELLS.split(row.strip().strip("|"))
         named = next((i for i, cell in enumerate(cells) if NAME.fullmatch(_bare(cell))), None)
         column = self.table.column
         if named is None:

@@ -24,7 +24,7 @@ from console.nccl.importing.prose import scan
 from console.nccl.importing.shell_env import ANY_ASSIGNED, assigned, place
 from console.nccl.importing.shell_lex import Lexer
 from console.nccl.importing.shell_syntax import Builder, Command
-from console.nccl.importing.shell_text import Comment, Word, default_of
+from console.nccl.importing.shell_text import Comment, Token, Word, default_of
 
 _DIRECTIVE = re.compile(r"#(SBATCH|PBS|BSUB|\$|COBALT|FLUX:?)\s")
 _ASSIGNING = re.compile(r"\$\{(NCCL_[A-Za-z0-9_]+):?=")
@@ -49,7 +49,11 @@ class Script:
 
     def read_entry(self, text: str, first: int) -> None:
         """One part of a script, such as one entry of a history."""
-        for part in Builder().build(Lexer(text, first).run()):
+        self.read_tokens(Lexer(text, first).run())
+
+    def read_tokens(self, tokens: list[Token]) -> None:
+        """The same of text that is cut already."""
+        for part in Builder().build(tokens):
             if isinstance(part, Comment):
                 self._comment(part)
             else:
@@ -193,10 +197,14 @@ def read_shell(text: str, first: int, context: Context) -> Iterator[Item]:
         return
     if context.loose:
         lexer = Lexer(text, first)
-        lexer.run()
+        tokens = lexer.run()
         if lexer.unclosed:
             yield from _line_by_line(text, first, context)
             return
+        script = Script(context)
+        script.read_tokens(tokens)
+        yield from script.finish()
+        return
     yield from Script(context).read(text, first)
 
 

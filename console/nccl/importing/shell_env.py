@@ -11,6 +11,7 @@ from console.nccl.finding import Severity
 from console.nccl.importing.found import (
     NAME,
     PLACEHOLDER,
+    TEMPLATE,
     Context,
     Elsewhere,
     Found,
@@ -50,8 +51,9 @@ def assigned(word: Word) -> tuple[str, Word] | None:
 def place(name: str, value: Word, context: Context, *, conditional: bool = False) -> Found:
     """What a value word sets: the text, or what stands unresolved in it."""
     text = value.text
-    hole = PLACEHOLDER.fullmatch(text) is not None and (context.loose or text.startswith("<"))
-    unresolved = not value.resolved or hole or "{{" in text
+    bare = not value.quoted and text.startswith("<")
+    hole = (context.loose or bare) and PLACEHOLDER.fullmatch(text) is not None
+    unresolved = not value.resolved or hole or TEMPLATE.search(text) is not None
     return Found(
         name,
         State.UNRESOLVED if unresolved else State.SET,

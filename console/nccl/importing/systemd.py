@@ -25,10 +25,10 @@ from console.nccl.importing.prose import scan
 from console.nccl.importing.shell import Script
 from console.nccl.importing.shell_text import Piece, Word
 
-_SPECIFIER = re.compile(r"%(?!%)[A-Za-z]")
+_SPECIFIER = re.compile(r"%[A-Za-z]")
 _ENTRY = re.compile(r"\s*([A-Za-z]+)\s*=\s*(.*)", re.DOTALL)
 _BROKEN = re.compile(r"(NCCL_[A-Z0-9_]+)\s*=?\s*(\S*)")
-_ESCAPES = {"n": "\n", "t": "\t", "s": " ", "\\": "\\", '"': '"', "'": "'"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "s": " ", "\\": "\\", '"': '"', "'": "'"}
 _SECTIONS = frozenset({"", "Service", "Container", "Manager", "Socket", "Mount", "Swap"})
 
 
@@ -169,7 +169,7 @@ def _environment(value: str, offset: int, row: _Row) -> Iterator[Item]:
                 why = "blanks around =: systemd ignores each of the words"
                 yield from refused(name, found[2], (line,), why)
             continue
-        if _SPECIFIER.search(text):
+        if _SPECIFIER.search(text.replace("%%", "")):
             yield Found(name, State.UNRESOLVED, (line,), raw=text)
         else:
             yield Found(name, State.SET, (line,), value=text.replace("%%", "%"))
@@ -183,7 +183,7 @@ def _exec(value: str, offset: int, row: _Row, context: Context) -> Iterator[Item
     parts = []
     for start, text in cut:
         word = Word(row.line_at(offset + start))
-        for piece in re.split(r"(\$\{[^}]*\}|(?<!\$)\$[A-Za-z_]\w*|%(?!%)[A-Za-z])", text):
+        for piece in re.split(r"(\$\{[^}]*\}|(?<!\$)\$[A-Za-z_]\w*|(?<!%)%[A-Za-z])", text):
             kind = "expansion" if piece[:1] in ("$", "%") and len(piece) > 1 else "quoted"
             if piece:
                 word.pieces.append(Piece(piece.replace("$$", "$").replace("%%", "%"), kind))
