@@ -81,7 +81,7 @@ async def _script(options: Namespace) -> Exit:
         replay = open_replay(options.replay)
         return await run_script(options, replay, replay.fleet())
     fleet = _fleet(options)
-    session = _Session(options, fleet)
+    session = LiveSession(options, fleet)
     async with session.live(Nobody(), on_demand=True) as live:
         return await run_script(options, live, fleet)
 
@@ -110,7 +110,7 @@ async def _interactive(options: Namespace) -> Exit:
     from console.ui.ask import Dialogs
     from console.ui.run import run
 
-    session = _Session(options, _fleet(options))
+    session = LiveSession(options, _fleet(options))
     dialogs = Dialogs()
     async with AsyncExitStack() as stack:
 
@@ -122,7 +122,7 @@ async def _interactive(options: Namespace) -> Exit:
         )
 
 
-class _Session:
+class LiveSession:
     """A live session about to begin: its clock, its timeline and where it is recorded."""
 
     def __init__(self, options: Namespace, fleet: Fleet) -> None:
@@ -177,7 +177,7 @@ class _Session:
         )
 
 
-def _recorder(options: Namespace, session: _Session) -> Recorder | None:
+def _recorder(options: Namespace, session: LiveSession) -> Recorder | None:
     """The recorder, unless told not to record, or unable to."""
     if options.no_record:
         return None

@@ -49,7 +49,8 @@ def health_outcome(state: State, seen: HealthSeen, expect: int) -> Outcome:
         return Outcome(seen.failure.exit, Clean(text + more), results)
     said = f"{seen.path} {seen.code} in {took}"
     if seen.code == expect:
-        return Outcome(Exit.OK, Clean(said), results)
+        more = f" ({seen.why})" if seen.why else ""
+        return Outcome(Exit.OK, Clean(said + more), results)
     return Outcome(Exit.ASSERTION, Clean(f"{said}, {expect} was expected"), results)
 
 

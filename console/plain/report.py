@@ -7,8 +7,8 @@ here when the output is no terminal, and no screen is ever loaded.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TextIO
 
@@ -16,7 +16,13 @@ from console.control.arguments import Step
 from console.control.port import Outcome
 from console.model.clock import utc_from_text
 from console.model.exits import MEANINGS, Exit
+from console.model.failure import Failure
 from console.model.text import Clean, plain
+from console.stream.fact import Recording
+from console.stream.host_events import LinkChanged
+from console.stream.server_events import LogGap
+from console.stream.session_events import EventsDropped, Noticed, RecordingChanged
+from console.stream.state import Item, State
 from console.stream.timeline import Timeline
 
 _WORDS = {Exit.OK: "passed", Exit.ASSERTION: "FAILED", Exit.INTERRUPTED: "INTERRUPTED"}
@@ -42,7 +48,24 @@ class Report:
     passed: int = 0
     failed: int = 0
     left_out: int = 0
-    _first: Exit = field(default=Exit.OK)
+    _last_aside: tuple[str, ...] = ()
+
+    def take(self, item: Item, state: State) -> None:
+        """What goes wrong beside the steps: a link, a gap in a log, a notice."""
+        del state
+        match item:
+            case LinkChanged(failure=Failure() as failure):
+                self._aside(f"host {item.host}", _told(failure.value, item.why), item.detail)
+            case LogGap():
+                self._aside(f"log {item.log}", item.text)
+            case Noticed():
+                self._aside(item.subject, f"{item.severity}: {item.text}")
+            case RecordingChanged(recording=Recording.STOPPED):
+                self._aside("recording", f"stopped: {item.why}")
+            case EventsDropped():
+                self._aside("recording", f"{item.count} events left out: {item.why}")
+            case _:
+                pass
 
     def step_started(self, step: Step, server: str) -> None:
         """Only waits are announced: they take time."""
@@ -95,6 +118,15 @@ class Report:
             counts = {"passed": self.passed, "failed": self.failed, "left_out": self.left_out}
             self._line({"event": "end", "exit": code.value, **counts, "session": session})
 
+    def _aside(self, where: str, text: str, detail: Sequence[str] = ()) -> None:
+        told = (text, *detail)
+        if told == self._last_aside:
+            return
+        self._last_aside = told
+        self._say(plain(Clean(where)), plain(Clean(text)), "", loud=True)
+        for line in detail:
+            self.notice(f"    {plain(Clean(line))}")
+
     def _results(self, step: Step, server: str, outcome: Outcome) -> None:
         if step.verb == "health":
             self.out.write(f"{server} {plain(outcome.text)}\n")
@@ -115,6 +147,10 @@ class Report:
         stamp = {"t_us": self.timeline.now_us, "utc": moment.isoformat() if moment else None}
         self.out.write(json.dumps({**record, **stamp}, ensure_ascii=True) + "\n")
         self.out.flush()
+
+
+def _told(what: str, why: str) -> str:
+    return f"{what}: {why}" if why and why != what else what
 
 
 def _as_json(step: Step, server: str, outcome: Outcome) -> dict[str, object]:

@@ -35,6 +35,7 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
     report = Report(
         timeline, sys.stdout, sys.stderr, options.json, options.quiet, colour and not options.json
     )
+    timeline.subscribe(report.take)
     stop = asyncio.Event()
     steps = Steps(
         script,
