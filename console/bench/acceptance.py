@@ -47,15 +47,22 @@ def acceptance(
     first_tokens: int,
     before: Counters | None = None,
     after: Counters | None = None,
+    probes: int = 0,
 ) -> Acceptance | Refused | None:
     """Acceptance of one run; None without speculation or without a source.
+
+    `probes`: one-token health probes the console sent meanwhile.
 
     Refused where the counters show another's work or a restart: that voids the run. Field names:
     SGLang spec_* (0.4.6 to 0.5.23), vLLM's per-request block, llama.cpp's timings.
     """
     decoded = tokens - first_tokens
-    if decoded <= 0:
-        return None
+    if before is not None and after is not None:
+        from_outside = from_counters(before, after, tokens, first_tokens, probes)
+        if isinstance(from_outside, Refused):
+            return from_outside
+    else:
+        from_outside = None
     passes = _int(answer.spec, "spec_verify_ct", "num_spec_steps")
     right = _int(
         answer.spec, "spec_num_correct_drafts", "spec_accept_token_num", "num_accepted_draft_tokens"
@@ -72,16 +79,19 @@ def acceptance(
         # each pass yields what it accepted and one token of the target's own
         passes = decoded - right
         return Acceptance(decoded / passes, passes, "response, passes derived", right / made, ())
-    if before is None or after is None:
-        return None
-    return from_counters(before, after, tokens, first_tokens)
+    return from_outside
 
 
 def from_counters(
-    before: Counters, after: Counters, tokens: int | None = None, first_tokens: int = 1
+    before: Counters,
+    after: Counters,
+    tokens: int | None = None,
+    first_tokens: int = 1,
+    probes: int = 0,
 ) -> Acceptance | Refused | None:
-    """Acceptance between two readings. With `tokens` (of the one response between them) a
-    different growth of the generated total means another request: Refused."""
+    """Acceptance between two readings. With `tokens` (of the one response between them) the
+    generated total must have grown by that, and by no more than one for each of the console's own
+    `probes`; else another request ran: Refused."""
     moved = {}
     for name in ("generated", "passes", "proposed", "accepted"):
         old, new = getattr(before, name), getattr(after, name)
@@ -91,7 +101,8 @@ def from_counters(
             return Refused(f"the server's {name} total went down: restarted or flushed")
         moved[name] = new - old
     generated, passes = moved.get("generated"), moved.get("passes")
-    if tokens is not None and generated is not None and generated != tokens:
+    own = None if tokens is None else range(tokens, tokens + probes + 1)
+    if own is not None and generated is not None and generated not in own:
         return Refused(f"{generated} tokens were generated during a run of {tokens}: not alone")
     if not passes:
         return None

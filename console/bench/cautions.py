@@ -7,6 +7,7 @@ limits. It must never drop a run.
 from __future__ import annotations
 
 from itertools import pairwise
+from statistics import median
 
 from console.bench.arm import LAUNCHES_FOR_ALL, Measured, Summary
 from console.bench.provenance import Difference, Severity
@@ -15,6 +16,7 @@ from console.bench.stats import drift, outliers, slow_first, variation
 NOISY_CV = 0.03
 DRIFT_RUNS = 6
 EARLY_TOKENS = 50
+SHAPE_APART = 0.10
 
 
 def cautions(
@@ -38,6 +40,7 @@ def cautions(
         said.append("the arms ran one after the other: drift between them is not controlled")
     for arm, side in zip((baseline, speculative), sides, strict=True):
         said += _of_one(arm, side)
+    said += _shape_note(baseline, speculative)
     said += _text_note(baseline, speculative)
     said += _cache_note(baseline, speculative)
     return tuple(said)
@@ -105,6 +108,23 @@ def _shared(one: str, other: str) -> int:
     """Length of the beginning that two texts share."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _shape_note(baseline: Measured, speculative: Measured) -> list[str]:
+    """Decode slows as the context grows; both arms should slow alike, fifth by fifth."""
+    shapes = [_shape(arm) for arm in (baseline, speculative)]
+    apart = [b / a - 1 for a, b in zip(*shapes, strict=False)]
+    worst = max(apart, key=abs, default=0.0)
+    if abs(worst) <= SHAPE_APART:
+        return []
+    which = apart.index(worst) + 1
+    return [f"the arms slow down differently: fifth {which} of 5 is {100 * worst:+.0f} % off"]
+
+
+def _shape(arm: Measured) -> list[float]:
+    """Median rate of each fifth of the tokens over the run's own rate."""
+    shapes = [[rate / f.decode_tok_s for rate in f.fifths] for _, f in arm.valid() if f.fifths]
+    return [median(fifth) for fifth in zip(*shapes, strict=True)]
 
 
 def _text_note(baseline: Measured, speculative: Measured) -> list[str]:

@@ -72,11 +72,16 @@ class Figures:
 
 
 def measure(
-    answer: Answer, asked: int, before: Counters | None = None, after: Counters | None = None
+    answer: Answer,
+    asked: int,
+    before: Counters | None = None,
+    after: Counters | None = None,
+    probes: int = 0,
 ) -> Figures | Refused:
     """Figures of a response to a request for `asked` tokens, or why there are none.
 
-    `before`, `after`: the server's totals around the run, where it has any.
+    `before`, `after`: the server's totals around the run, where it has any; `probes`: one-token
+    health probes the console itself sent in between.
     """
     counted = count(answer, asked)
     if isinstance(counted, Refused):
@@ -89,7 +94,7 @@ def measure(
     if span_s <= 0 or decoded <= 0:
         return Refused("all tokens came at once: no decode time to measure")
     rate = decoded / span_s
-    accepted = acceptance(answer, counted.tokens, first_tokens, before, after)
+    accepted = acceptance(answer, counted.tokens, first_tokens, before, after, probes)
     void = (accepted.why,) if isinstance(accepted, Refused) else ()
     found = accepted if isinstance(accepted, Acceptance) else None
     arrivals = _arrivals(chunks, found)

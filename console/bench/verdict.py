@@ -208,7 +208,7 @@ def _scope(baseline: Measured, sides: tuple[Summary, Summary], compared: Compari
             f"{ours.runs}+{theirs.runs} runs",
             prompts,
             launches,
-            f"depth {depth / 1024:.1f}k",
+            f"depth {depth / 1024:.1f}k" if depth >= 100 else f"depth {depth} tokens",
             "one stream" if streams == 1 else f"{streams} streams",
             f"samples are {compared.over}",
         )

@@ -32,8 +32,10 @@ def steady(counts: Sequence[int | None], ttft_ms: int = 300, gap_ms: int = 20) -
     return [Chunk((ttft_ms + i * gap_ms) * MS, n, None, "x") for i, n in enumerate(counts)]
 
 
-def figures(answer: Answer, asked: int, *counters: Counters) -> Figures:
-    found = measure(answer, asked, *counters)
+def figures(
+    answer: Answer, asked: int, before: Counters | None = None, after: Counters | None = None
+) -> Figures:
+    found = measure(answer, asked, before, after)
     assert isinstance(found, Figures)
     return found
 
@@ -170,6 +172,19 @@ def test_foreign_tokens_and_falling_counters_void() -> None:
     assert fell == Refused("the server's generated total went down: restarted or flushed")
     answer = made(steady(range(1, 100, 2)))
     assert figures(answer, 99, VLLM_BEFORE, VLLM_AFTER).void == (alone.why,)
+
+
+def test_own_probes_add_a_token_each_and_others_void() -> None:
+    tokens = 99
+    assert isinstance(from_counters(VLLM_BEFORE, VLLM_AFTER, tokens, probes=2), Acceptance)
+    assert isinstance(from_counters(VLLM_BEFORE, VLLM_AFTER, tokens, probes=1), Refused)
+    assert isinstance(from_counters(VLLM_BEFORE, VLLM_AFTER, 102, probes=9), Refused)
+
+
+def test_foreign_tokens_void_a_run_whose_response_tells_all() -> None:
+    answer = made(steady(range(1, 102, 2)), spec={"num_spec_steps": 50})
+    found = figures(answer, 101, VLLM_BEFORE, replace(VLLM_AFTER, generated=1150))
+    assert found.void == ("150 tokens were generated during a run of 101: not alone",)
 
 
 def test_no_passes_no_acceptance() -> None:

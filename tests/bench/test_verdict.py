@@ -264,6 +264,22 @@ def test_gaps_of_a_slow_client_are_disowned() -> None:
     assert "spec: gap percentiles are the client's own, the decode rate stands" in said
 
 
+def test_arms_that_slow_down_differently_are_said() -> None:
+    falling = tuple(
+        Trial(replace(figures(rate), fifths=(rate * 1.08, rate, rate, rate, rate * 0.92)), "p")
+        for rate in SPECULATIVE
+    )
+    even = tuple(Trial(replace(figures(rate), fifths=(rate,) * 5), "p") for rate in BASELINE)
+    said = verdict(arm("base", even), arm("spec", falling)).cautions
+    assert not any("slow down" in caution for caution in said)
+    steeper = tuple(
+        replace(t, figures=replace(figures(75.0), fifths=(75.0, 75.0, 75.0, 75.0, 60.0)))
+        for t in falling
+    )
+    said = verdict(arm("base", even), arm("spec", steeper)).cautions
+    assert "the arms slow down differently: fifth 5 of 5 is -20 % off" in said
+
+
 def test_the_lines_are_the_whole_verdict() -> None:
     found = Verdict(Word.SAME, "SAME", "scope", "ttft", ("why",), ("careful",))
     assert found.lines() == ("SAME", "scope", "ttft", "why", "! careful")
