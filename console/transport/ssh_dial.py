@@ -1,15 +1,17 @@
 """Getting in: one SSH connection as the user's own configuration describes it.
 
-Owns the way through jump hosts, the check of every host key on it, when a person is asked and
-what every refusal means. Nothing a person answers is kept anywhere but in memory.
+Owns the way through jump hosts, the check of every host key on it and when a person is asked.
+Nothing a person answers is kept anywhere but in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 
@@ -17,9 +19,9 @@ from console.model.ask import Ask, NobodyToAsk, Question
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
-from console.transport.known_hosts import judged, known_hosts, remember
-from console.transport.sockets import unreachable
+from console.transport.known_hosts import known_hosts, remember
 from console.transport.ssh_client import TRIES, Client
+from console.transport.ssh_errors import Meaning
 
 Connection = asyncssh.SSHClientConnection
 Options = asyncssh.SSHClientConnectionOptions
@@ -92,10 +94,8 @@ class Dialler:
         user, _, place = name.rpartition("@")
         alias, port = _port(place)
         client = Client(self._host.name, alias, self._clock, self._question, self._secrets)
-        with _Meaning(client, alias):
-            options = await Options.construct(
-                config=self._config, host=alias, port=port or (), username=user or ()
-            )
+        with Meaning(client, alias):
+            options = await self._options(alias, user, port)
         if tunnel is None and isinstance(options.tunnel, str):
             for jump in options.tunnel.split(","):
                 if len(jumps) >= _MOST_HOPS:
@@ -106,6 +106,21 @@ class Dialler:
         connection, rtt_us = await self._let_in(alias, options, tunnel, client)
         return Dialled(connection, client, (), rtt_us)
 
+    async def _options(self, alias: str, user: str, port: int | None) -> Options:
+        """What the configuration says; identity files that are not there are left out, as by ssh.
+
+        Encrypted ones are left for later.
+        """
+        own: dict[str, Any] = {"config": self._config, "host": alias}
+        own |= {"username": user} if user else {}
+        own |= {"port": port} if port else {}
+        bare = await Options.construct(**own, client_keys=None)
+        named = bare.config.get("IdentityFile")
+        if isinstance(named, list):
+            own["client_keys"] = _present(named)
+        options: Options = await Options.construct(**own, ignore_encrypted=True)
+        return options
+
     async def _let_in(
         self, alias: str, options: Options, tunnel: Connection | None, client: Client
     ) -> tuple[Connection, int]:
@@ -115,7 +130,7 @@ class Dialler:
         while True:
             start_us = self._clock.now_us()
             try:
-                with _Meaning(client, alias):
+                with Meaning(client, alias):
                     connection = await self._connect(alias, options, tunnel, client, keys)
                 return connection, client.connected_us - start_us
             except WireError as error:
@@ -144,7 +159,7 @@ class Dialler:
             config=None,
             tunnel=tunnel or (),
             client_factory=lambda: client,
-            client_keys=keys or options.client_keys,
+            **({"client_keys": keys} if keys else {}),
             known_hosts=client.known or b"# none\n",
             agent_forwarding=False,
             login_timeout=0,
@@ -204,56 +219,13 @@ class Dialler:
             self._deadline.reschedule(now_s + self._pace.connect_deadline_s)
 
 
-class _Meaning:
-    """Turns what asyncssh raises while it connects into a WireError."""
-
-    def __init__(self, client: Client, alias: str) -> None:
-        self._client = client
-        self._alias = alias
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, WireError):
-            return
-        meaning = self._of(error)
-        if meaning is not None:
-            raise meaning from error
-
-    def _of(self, error: BaseException) -> WireError | None:
-        match error:
-            case asyncssh.HostKeyNotVerifiable():
-                if self._client.offered is not None:
-                    return judged(self._client.offered)
-                return WireError(Failure.KEY_CHANGED, str(error))
-            case asyncssh.KeyExchangeFailed() if "host key" in str(error):
-                why = f"{self._alias} offers no host key of a known kind"
-                return WireError(Failure.KEY_CHANGED, why, (str(error),))
-            case asyncssh.PermissionDenied():
-                if self._client.unanswered:
-                    why = f"{self._client.unanswered}: needed, and nobody to ask"
-                    return WireError(Failure.AUTH, why)
-                return WireError(Failure.AUTH, f"{self._alias} accepted no key or password")
-            case asyncssh.ConfigParseError() | asyncssh.KeyImportError():
-                return WireError(Failure.CONFIG, str(error))
-            case asyncssh.ChannelOpenError():
-                return WireError(Failure.REFUSED, f"{self._alias}: {error.reason}")
-            case asyncssh.ConnectionLost():
-                return WireError(Failure.CLOSED, f"{self._alias} closed the connection")
-            case asyncssh.Error():
-                return WireError(Failure.CLOSED, f"{self._alias}: {error.reason}")
-            case OSError():
-                return unreachable(error, self._alias)
-            case ValueError():
-                return WireError(Failure.CONFIG, str(error))
-            case _:
-                return None
-
-
 def _port(place: str) -> tuple[str, int | None]:
     name, colon, port = place.rpartition(":")
     return (name, int(port)) if colon and port.isdigit() and ":" not in name else (place, None)
+
+
+def _present(files: list[str]) -> list[str]:
+    return [name for name in files if os.path.isfile(os.path.expanduser(name))]
 
 
 def _is_unused(words: list[str]) -> bool:

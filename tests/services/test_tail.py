@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -252,6 +253,23 @@ async def test_let_go_at_any_moment_nothing_is_left_running(wire: LocalWire, log
             # The moment is the point here: before, while and after the script has begun.
             await asyncio.sleep(step * 0.004)
     await auntil(lambda: not mentioning(log), 4)
+
+
+async def test_with_its_shell_killed_the_rest_ends_and_reading_goes_on(
+    wire: LocalWire, log: Path
+) -> None:
+    append(log, "one\n")
+    async with following(wire, log) as said:
+        await said.until_line("one")
+        shell = next(pid for pid in mentioning(log) if os.getpgid(pid) == pid)
+        await auntil(lambda: len(mentioning(log)) >= 3)
+        os.kill(shell, signal.SIGKILL)
+        await said.until_state(FeedState.CUT)
+        assert said.feeds[-1].why == "the command that reads the log ended"
+        append(log, "two\n")
+        await said.until_line("two")
+        said.check_whole(log)
+        assert not any(os.getpgid(pid) == shell for pid in mentioning(log))
 
 
 async def test_a_command_that_prints_a_log(log: Path) -> None:

@@ -1,0 +1,159 @@
+"""What a host asks for at the door reaches a person, and nobody hangs where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncssh
+
+from console.model.ask import Ask, Nobody, Question
+from console.model.clock import Pace, SystemClock
+from console.model.exits import Exit
+from console.model.failure import Failure, WireError
+from console.model.fleet import Host, Wire
+from console.transport.ssh import SshWire
+from console.transport.wire import LinkState
+
+SECRET = "pass word"
+CODE = "123456"
+
+
+class Door(asyncssh.SSHServer):
+    """Asks for a password, or in prompts for a password and a code."""
+
+    def __init__(self, prompts: bool) -> None:
+        self._prompts = prompts
+
+    def begin_auth(self, username: str) -> bool:
+        del username
+        return True
+
+    def password_auth_supported(self) -> bool:
+        return not self._prompts
+
+    def validate_password(self, username: str, password: str) -> bool:
+        return (username, password) == ("tuner", SECRET)
+
+    def kbdint_auth_supported(self) -> bool:
+        return self._prompts
+
+    def get_kbdint_challenge(
+        self, username: str, lang: str, submethods: str
+    ) -> tuple[str, str, str, Sequence[tuple[str, bool]]]:
+        del username, lang, submethods
+        return "Two factors", "From your device", "", [("Password: ", False), ("Code: ", True)]
+
+    def validate_kbdint_response(self, username: str, responses: Sequence[str]) -> bool:
+        del username
+        return list(responses) == [SECRET, CODE]
+
+
+class Person:
+    def __init__(self, *answers: str | None) -> None:
+        self._answers = list(answers)
+        self.asked: list[Question] = []
+
+    async def ask(self, question: Question) -> str | None:
+        self.asked.append(question)
+        return self._answers.pop(0)
+
+
+@asynccontextmanager
+async def door(folder: Path, ask: Ask, *, prompts: bool = False) -> AsyncIterator[SshWire]:
+    """A wire to a host that runs nothing but answers `in` to every command."""
+    key = asyncssh.generate_private_key("ssh-ed25519")
+
+    async def answer(process: asyncssh.SSHServerProcess[str]) -> None:
+        mark = (process.command or "").split("'spec-console-")[1].split("'")[0]
+        process.stdout.write(f"spec-console-{mark}\nin\n")
+        process.stderr.write(f"spec-console-{mark}\n")
+        process.exit(0)
+
+    server = await asyncssh.listen(
+        "127.0.0.1",
+        0,
+        server_factory=lambda: Door(prompts),
+        server_host_keys=[key],
+        process_factory=answer,
+    )
+    port = server.get_port()
+    known = folder / "known"
+    known.write_text(f"[127.0.0.1]:{port} {key.export_public_key().decode()}")
+    config = folder / "config"
+    config.write_text(
+        f"Host door\n HostName 127.0.0.1\n Port {port}\n User tuner\n"
+        f" IdentityFile {folder}/none\n IdentityAgent none\n UserKnownHostsFile {known}\n"
+    )
+    host = Host("box", Wire.ASYNCSSH, "door", str(config))
+    wire = SshWire(host, SystemClock(), Pace().scaled(20), ask)
+    try:
+        yield wire
+    finally:
+        await wire.close()
+        server.close()
+
+
+async def outcome(wire: SshWire) -> bytes | WireError:
+    try:
+        return (await wire.run(["true"], deadline_s=5)).out
+    except WireError as error:
+        return error
+
+
+async def test_a_password_is_asked_for_hidden_and_kept_for_the_next_connection(
+    tmp_path: Path,
+) -> None:
+    person = Person(SECRET)
+    async with door(tmp_path, person) as wire:
+        assert await outcome(wire) == b"in\n"
+        question = person.asked[0]
+        assert (question.subject, question.text) == ("box", "Password for door")
+        assert question.secret
+        dialled = wire._dialled
+        assert dialled is not None
+        dialled.connection.abort()
+        async with asyncio.timeout(5):
+            async for seen in wire.links():
+                if seen.state is LinkState.UP and wire._dialled is not dialled:
+                    break
+        assert await outcome(wire) == b"in\n"
+    assert len(person.asked) == 1
+
+
+async def test_a_wrong_password_is_asked_for_again(tmp_path: Path) -> None:
+    person = Person("wrong", SECRET)
+    async with door(tmp_path, person) as wire:
+        assert await outcome(wire) == b"in\n"
+    assert len(person.asked) == 2
+
+
+async def test_declined_is_not_let_in(tmp_path: Path) -> None:
+    person = Person(None)
+    async with door(tmp_path, person) as wire:
+        error = await outcome(wire)
+        assert isinstance(error, WireError)
+        assert (error.kind, error.why) == (Failure.AUTH, "door accepted no key or password")
+    assert len(person.asked) == 1
+
+
+async def test_nobody_to_ask_fails_at_once_with_its_exit_code(tmp_path: Path) -> None:
+    for prompts, text in ((False, "Password for door"), (True, "Password")):
+        async with door(tmp_path, Nobody(), prompts=prompts) as wire:
+            error = await outcome(wire)
+            assert isinstance(error, WireError)
+            assert error.why == f"{text}: needed, and nobody to ask"
+            assert (error.kind, error.kind.exit) == (Failure.AUTH, Exit.UNREACHABLE)
+
+
+async def test_prompts_reach_the_person_one_by_one(tmp_path: Path) -> None:
+    person = Person(SECRET, CODE)
+    async with door(tmp_path, person, prompts=True) as wire:
+        assert await outcome(wire) == b"in\n"
+    asked = [(question.text, question.secret, question.detail) for question in person.asked]
+    assert asked == [
+        ("Password:", True, ("From your device",)),
+        ("Code:", False, ("From your device",)),
+    ]
