@@ -72,6 +72,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--lab-scale", metavar="N", type=float, default=1.0, help="demo: divide every time by N"
     )
+    made.add_argument(
+        "--assume",
+        choices=["sober", "hopeful"],
+        default="sober",
+        help="demo: what the six variables are assumed to save",
+    )
     return made
 
 

@@ -7,30 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from console.model.ask import Ask, Nobody
-from console.model.clock import Pace, SystemClock, utc_text
+from console.control.live_session import LiveSession, Refused, Stage
+from console.lab.child import LabChild, NoLab
+from console.model.ask import Nobody
+from console.model.clock import Pace, SystemClock
 from console.model.exits import Exit
-from console.model.failure import WireError
 from console.model.fleet import Fleet
 from console.model.mask import Masks
-from console.model.text import Clean, clean
-from console.model.version import written_version
-from console.session.recorder import Recorder, started
-from console.session.shelf import make_room, new_path
 from console.store.fleet import find_fleet, load_fleet
-from console.store.folders import sessions_folder
 from console.store.toml import BadFile
-from console.stream.session_events import SessionClosed, SessionOpened
-from console.stream.timeline import Timeline, pair_clock
-from console.stream.watch import RULES
 
 if TYPE_CHECKING:
     from console.control.live import Live
@@ -38,12 +31,11 @@ if TYPE_CHECKING:
     from console.store.theme import Theme
 
 
-class Refused(Exception):
-    """Nothing was started; the text says why, the code is how the program ends."""
+Staging = Callable[[], Awaitable[Stage]]
 
-    def __init__(self, code: Exit, text: str) -> None:
-        super().__init__(text)
-        self.code = code
+DEMO_HINTS = (
+    "simulated: no GPU, no network; kimi-base runs without the six NCCL variables of its plan",
+)
 
 
 def launch(options: Namespace) -> Exit:
@@ -65,25 +57,38 @@ def launch(options: Namespace) -> Exit:
 
 
 async def _chosen(options: Namespace) -> Exit:
-    if options.demo and not options.replay:
-        options.replay = str(_demo_session())
-    if options.script is not None:
-        return await _script(options)
     if options.replay is not None:
-        return await _replay(options)
-    return await _interactive(options)
+        return await (_replayed_script(options) if options.script else _replay(options))
+    if not options.demo:
+        return await _live(options, _given(_fleet(options)))
+    with TemporaryDirectory(prefix="spec-console-demo-") as state:
+        os.environ["SPEC_CONSOLE_STATE"] = state
+        lab = LabChild(options.lab_scale, options.assume)
+        try:
+            return await _live(options, lambda: _scene(lab))
+        finally:
+            lab.stop()
 
 
-async def _script(options: Namespace) -> Exit:
+async def _live(options: Namespace, staging: Staging) -> Exit:
+    if options.script is not None:
+        return await _script(options, staging)
+    return await _interactive(options, staging)
+
+
+async def _script(options: Namespace, staging: Staging) -> Exit:
     from console.plain.run import run_script
 
-    if options.replay is not None:
-        replay = open_replay(options.replay)
-        return await run_script(options, replay, replay.fleet())
-    fleet = _fleet(options)
-    session = LiveSession(options, fleet)
-    async with session.live(Nobody(), on_demand=True) as live:
-        return await run_script(options, live, fleet)
+    session, stage = LiveSession(options), await staging()
+    async with session.live(stage, Nobody(), on_demand=True) as live:
+        return await run_script(options, live, stage.fleet)
+
+
+async def _replayed_script(options: Namespace) -> Exit:
+    from console.plain.run import run_script
+
+    replay = open_replay(options.replay)
+    return await run_script(options, replay, replay.fleet())
 
 
 async def _replay(options: Namespace) -> Exit:
@@ -106,103 +111,37 @@ async def _replay(options: Namespace) -> Exit:
             task.cancel()
 
 
-async def _interactive(options: Namespace) -> Exit:
+async def _interactive(options: Namespace, staging: Staging) -> Exit:
     from console.ui.ask import Dialogs
     from console.ui.run import run
 
-    session = LiveSession(options, _fleet(options))
-    dialogs = Dialogs()
+    session, dialogs = LiveSession(options), Dialogs()
     async with AsyncExitStack() as stack:
 
         async def opening() -> Live:
-            return await stack.enter_async_context(session.live(dialogs, on_demand=False))
+            live = session.live(await staging(), dialogs, on_demand=False)
+            return await stack.enter_async_context(live)
 
         return await run(
             opening, session.clock, session.pace, _theme(options), dialogs, session.recorded
         )
 
 
-class LiveSession:
-    """A live session about to begin: its clock, its timeline and where it is recorded."""
+def _given(fleet: Fleet) -> Staging:
+    async def staging() -> Stage:
+        return Stage(fleet)
 
-    def __init__(self, options: Namespace, fleet: Fleet) -> None:
-        self.fleet = fleet
-        self.clock = SystemClock()
-        self.pace = Pace().scaled(options.lab_scale)
-        self.masks = Masks()
-        self.timeline = Timeline(self.clock, RULES)
-        self.recorder = _recorder(options, self)
-
-    def recorded(self) -> int | None:
-        """Bytes recorded so far, or None when nothing is recorded."""
-        recorder = self.recorder
-        return None if recorder is None or recorder.stopped else recorder.size
-
-    @asynccontextmanager
-    async def live(self, ask: Ask, *, on_demand: bool) -> AsyncIterator[Live]:
-        """Watch the fleet and record, for as long as the body runs."""
-        from console.control.live import Live
-        from console.services.live import watch_fleet
-
-        timeline, recorder = self.timeline, self.recorder
-        timeline.open([self._opened()])
-        running: list[asyncio.Task[None]] = []
-        if recorder is not None:
-            running.append(asyncio.create_task(recorder.run(self.clock, self.pace)))
-        try:
-            async with watch_fleet(
-                self.fleet, timeline, self.clock, self.pace, self.masks, ask, on_demand=on_demand
-            ) as watch:
-                running.append(asyncio.create_task(pair_clock(timeline, self.clock, self.pace)))
-                if recorder is not None:
-                    timeline.emit(started(recorder.path))
-                yield Live(watch, timeline, self.clock, self.masks, recorder)
-        except WireError as error:
-            raise Refused(error.kind.exit, str(error)) from error
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-            timeline.emit(SessionClosed(Clean("left")))
-            if recorder is not None:
-                recorder.close()
-
-    def _opened(self) -> SessionOpened:
-        return SessionOpened(
-            clean(f"spec-console {written_version()}", self.masks),
-            clean(self.fleet.name, self.masks),
-            Clean("live"),
-            Clean(utc_text(self.clock.utc())),
-            clean(platform.node(), self.masks),
-        )
+    return staging
 
 
-def _recorder(options: Namespace, session: LiveSession) -> Recorder | None:
-    """The recorder, unless told not to record, or unable to."""
-    if options.no_record:
-        return None
-    emit = session.timeline.emit
+async def _scene(lab: LabChild) -> Stage:
+    """The demo's fleet, and what to look at first."""
     try:
-        if options.record is not None:
-            path = Path(options.record)
-        else:
-            folder = sessions_folder()
-            room = make_room(folder)
-            for told in room.said():
-                _tell(told)
-            if room.full:
-                return None
-            path = new_path(folder, session.clock.utc(), session.fleet.name)
-        recorder = Recorder(path, emit)
-    except OSError as error:
-        named = options.record or "the state folder"
-        why = f"cannot record to {named}: {(error.strerror or str(error)).lower()}"
-        if options.record is not None:
-            raise Refused(Exit.USAGE, why) from error
-        _tell(f"{why}; going on without a recording")
-        return None
-    session.timeline.subscribe(recorder.take)
-    return recorder
+        scene = await lab.ready()
+    except NoLab as error:
+        raise Refused(Exit.STEP, str(error)) from error
+    fleet = replace(load_fleet(scene.fleet), name="demo (simulated)")
+    return Stage(fleet, "simulated", DEMO_HINTS)
 
 
 def _fleet(options: Namespace) -> Fleet:
@@ -229,12 +168,6 @@ def open_replay(path: str) -> Replay:
         return Replay(Journal(path), SystemClock(), Masks())
     except NotASession as error:
         raise Refused(Exit.USAGE, str(error)) from error
-
-
-def _demo_session() -> Path:
-    from console.store.folders import bundled
-
-    return bundled("sample_sessions") / "story.toml"
 
 
 def _theme(options: Namespace) -> Theme:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from console.cli import parser
+from console.control.live_session import LiveSession, Stage
 from console.control.port import Control
-from console.launch import LiveSession
 from console.model.ask import Nobody
 from console.model.clock import Pace
 from console.model.text import plain
@@ -115,11 +115,11 @@ async def test_the_screen_shows_standing_and_log_lines(
     through: Sshd | None, slow_server: LlamaServer, tmp_path: Path
 ) -> None:
     fleet = load_fleet(fleet_file(tmp_path, slow_server.url, slow_server.log, through))
-    session = LiveSession(options("--record", str(tmp_path / "s.toml")), fleet)
+    session = LiveSession(options("--record", str(tmp_path / "s.toml")))
     session.pace = replace(
         Pace(), health_starting_s=0.01, health_up_s=0.2, screen_s=0.02, tail_look_s=0.1
     )
-    async with session.live(Nobody(), on_demand=False) as live:
+    async with session.live(Stage(fleet), Nobody(), on_demand=False) as live:
 
         async def opening() -> Control:
             return live

@@ -1,0 +1,140 @@
+"""A live session: clock, timeline, recorder and the watched fleet, for as long as it runs.
+
+Chooses nothing about front ends; launch puts one on top.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.model.ask import Ask
+from console.model.clock import Pace, SystemClock, utc_text
+from console.model.exits import Exit
+from console.model.failure import WireError
+from console.model.fleet import Fleet
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.model.version import written_version
+from console.session.recorder import Recorder, started
+from console.session.shelf import make_room, new_path
+from console.store.folders import sessions_folder
+from console.stream.session_events import Noticed, SessionClosed, SessionOpened
+from console.stream.timeline import Timeline, pair_clock
+from console.stream.watch import RULES
+
+if TYPE_CHECKING:
+    from console.control.live import Live
+
+
+class Refused(Exception):
+    """Nothing was started; the text says why, the code is how the program ends."""
+
+    def __init__(self, code: Exit, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is watched, and what a session says of it first.
+
+    Attributes:
+        origin: `live` or `simulated`.
+        hints: notes for the person, shown once.
+    """
+
+    fleet: Fleet
+    origin: str = "live"
+    hints: tuple[str, ...] = ()
+
+
+class LiveSession:
+    """A live session about to begin: its clock, its timeline and where it is recorded."""
+
+    def __init__(self, options: Namespace) -> None:
+        self.clock = SystemClock()
+        self.pace = Pace().scaled(options.lab_scale)
+        self.masks = Masks()
+        self.timeline = Timeline(self.clock, RULES)
+        self.recorder: Recorder | None = None
+        self._options = options
+
+    def recorded(self) -> int | None:
+        """Bytes recorded so far, or None when nothing is recorded."""
+        recorder = self.recorder
+        return None if recorder is None or recorder.stopped else recorder.size
+
+    @asynccontextmanager
+    async def live(self, stage: Stage, ask: Ask, *, on_demand: bool) -> AsyncIterator[Live]:
+        """Watch the fleet and record, for as long as the body runs."""
+        from console.control.live import Live
+        from console.services.live import watch_fleet
+
+        timeline = self.timeline
+        told = self._record(stage.fleet)
+        recorder = self.recorder
+        timeline.open([self._opened(stage)])
+        running: list[asyncio.Task[None]] = []
+        if recorder is not None:
+            running.append(asyncio.create_task(recorder.run(self.clock, self.pace)))
+        try:
+            async with watch_fleet(
+                stage.fleet, timeline, self.clock, self.pace, self.masks, ask, on_demand=on_demand
+            ) as watch:
+                running.append(asyncio.create_task(pair_clock(timeline, self.clock, self.pace)))
+                if recorder is not None:
+                    timeline.emit(started(recorder.path))
+                for text in (*stage.hints, *told):
+                    said = clean(text, self.masks)
+                    timeline.emit(Noticed(Clean("session"), Clean("note"), said))
+                yield Live(watch, timeline, self.clock, self.masks, recorder)
+        except WireError as error:
+            raise Refused(error.kind.exit, str(error)) from error
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            timeline.emit(SessionClosed(Clean("left")))
+            if recorder is not None:
+                recorder.close()
+
+    def _opened(self, stage: Stage) -> SessionOpened:
+        return SessionOpened(
+            clean(f"spec-console {written_version()}", self.masks),
+            clean(stage.fleet.name, self.masks),
+            Clean(stage.origin),
+            Clean(utc_text(self.clock.utc())),
+            clean(platform.node(), self.masks),
+        )
+
+    def _record(self, fleet: Fleet) -> tuple[str, ...]:
+        """Start recording, unless told not to or unable to; what a person should know of it."""
+        if self._options.no_record:
+            return ()
+        told: tuple[str, ...] = ()
+        try:
+            if self._options.record is not None:
+                path = Path(self._options.record)
+            else:
+                folder = sessions_folder()
+                room = make_room(folder)
+                told = tuple(room.said())
+                if room.full:
+                    return told
+                path = new_path(folder, self.clock.utc(), fleet.name)
+            self.recorder = Recorder(path, self.timeline.emit)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            if self._options.record is not None:
+                text = f"cannot record to {self._options.record}: {why}"
+                raise Refused(Exit.USAGE, text) from error
+            return (f"cannot record to the state folder: {why}; going on without a recording",)
+        self.timeline.subscribe(self.recorder.take)
+        return told
