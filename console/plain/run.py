@@ -35,6 +35,8 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
     report = Report(
         timeline, sys.stdout, sys.stderr, options.json, options.quiet, colour and not options.json
     )
+    for notice in timeline.state.session.notices:
+        report.take(notice, timeline.state)
     timeline.subscribe(report.take)
     stop = asyncio.Event()
     steps = Steps(
