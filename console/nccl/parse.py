@@ -121,9 +121,10 @@ def _with_tail(number: int, value: str, tail: str) -> Reading:
 
 
 def _as_decimal(value: str) -> float | None:
-    if not re.fullmatch(r"\s*[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?\s*", value):
+    bare = value.strip(" \t\n\v\f\r")
+    if not re.fullmatch(r"[+-]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?", bare):
         return None
-    return float(value)
+    return float(bare)
 
 
 def in_range(variable: Variable, number: int, version: Version) -> Reading:

@@ -28,7 +28,6 @@ FORMATS = (
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
-        (r"(.*[./-])?nccl[\w.-]*\.conf$", "nccl.conf"),
         (r".*\.(diff|patch)$", "diff"),
         (r".*(dockerfile|containerfile)(\.[\w-]+)?$", "dockerfile"),
         (r".*compose[\w.-]*\.ya?ml$", "compose"),
@@ -37,6 +36,7 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r".*\.(service|container|socket|timer)(\.d/.*)?$", "systemd"),
         (r".*\.(service|container)\.d/.*\.conf$", "systemd"),
         (r".*(systemd).*\.conf$", "systemd"),
+        (r"(.*[./-])?nccl[\w.-]*\.conf$", "nccl.conf"),
         (r"(.*[._-])?environ$", "proc-environ"),
         (r".*(\.env|\.env\.[\w-]+|_env|/environment|\benvironment)$", "env"),
         (r".*environment\.d/.*\.conf$", "env"),

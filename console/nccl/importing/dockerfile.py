@@ -51,6 +51,7 @@ class _Stage:
 
 def read_dockerfile(text: str, first: int, context: Context) -> Iterator[Item]:
     """Items in the order of the file; what only a stage beside the final image sets is lost."""
+    context = replace(context, loose=False)
     stages = [_Stage("", "")]
     for step in _steps(text, first):
         if isinstance(step, Found):
@@ -177,7 +178,7 @@ def _env(step: _Step, context: Context) -> Iterator[Item]:
             continue
         pair = assigned(word)
         if pair is not None:
-            yield place(pair[0], pair[1], context)
+            yield place(pair[0], pair[1], replace(context, dialect="docker"))
         elif not ANY_ASSIGNED.match(word.text) and word.text.strip():
             why = f"docker build fails: {word.text!r} is no name=value"
             for found in scan(step.text, step.line):

@@ -15,6 +15,7 @@ from console.nccl.importing.found import (
     Item,
     Problem,
     State,
+    refused,
     restate,
 )
 from console.nccl.importing.prose import scan
@@ -49,6 +50,10 @@ def read_dotenv(text: str, first: int, context: Context) -> Iterator[Item]:
                 more = _rest_of(rows, at, value[0])
                 value += "".join("\n" + part for part in more)
                 at += len(more)
+                if not more:
+                    why = "a quote never ends: compose refuses the file, dotenv skips the line"
+                    yield from refused(entry[3], value[1:], (line,), why)
+                    continue
             yield from _entry(entry, value, line, context)
 
 

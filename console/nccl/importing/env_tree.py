@@ -39,6 +39,7 @@ _ENVIRONMENTS = re.compile(
     re.IGNORECASE,
 )
 _FILES = re.compile(r"(env_file|envFile|env_files|configMapRef|secretRef|envFrom)$")
+_HOLDERS = re.compile(r"args|arguments|opts|options|flags|env|cmd|command|params|extra|line", re.I)
 _PATTERNS = frozenset({"regexp", "search_string", "regex", "insertafter", "insertbefore"})
 _FILE_NAME = re.compile(r"[\w./-]*\.(conf|env|sh|service|py|bash|json)$|\.?bashrc$|.*/environment$")
 
@@ -143,7 +144,7 @@ class Tree:
             yield from self._command(value, context)
         elif value.style == "block" and PAIR.search(text):
             yield from read_written(text, value.line, "", replace(context, loose=True))
-        elif PAIR.search(text):
+        elif PAIR.search(text) and _HOLDERS.search(key.text):
             inner = replace(context, loose=True, via=key.text)
             yield from read_shell(self._text(text), value.line, inner)
 
@@ -165,6 +166,15 @@ class Tree:
                 yield from self._item(item, last, path)
             else:
                 yield from self.walk(item, (*path, str(at)))
+                yield from self._map_in_list(item, last)
+
+    def _map_in_list(self, item: Node, last: str) -> Iterator[Item]:
+        if self.kind != "compose" or last != "environment" or not isinstance(item, Mapping):
+            return
+        for key, _ in item.entries:
+            if NAME.fullmatch(key.text):
+                why = "a list item must be one text, NAME=value: compose refuses the file"
+                yield Problem(Severity.ERROR, (key.text,), (key.line,), why)
 
     def _argv(self, scalars: list[Scalar], context: Context) -> Iterator[Item]:
         """A command given as a list: the words are what they are, unless they are whole lines."""
@@ -173,6 +183,9 @@ class Tree:
                 yield from read_shell(self._text(scalar.text), scalar.line, context)
             return
         words = [Word(s.line, [Piece(self._text(s.text), "quoted")]) for s in scalars]
+        if words[0].text.startswith("-"):
+            program = "sh" if re.fullmatch(r"-[a-z]*c", words[0].text) else "program"
+            words.insert(0, Word(words[0].line, [Piece(program, "quoted")]))
         yield from Script(context).read_words(words)
 
     def _item(self, item: Scalar, last: str, path: tuple[str, ...]) -> Iterator[Item]:
@@ -196,6 +209,10 @@ class Tree:
         if not target:
             return frozenset()
         body = node.get("content", "block", "line")
+        pattern = re.search(r"NCCL_[A-Z0-9_]+(?==)", node.text("regexp"))
+        if body is None and pattern is not None and node.text("state") == "absent":
+            line = next(key.line for key, _ in node.entries if key.text == "regexp")
+            yield Found(pattern[0], State.UNSET, (line,), target=target)
         if not isinstance(body, Scalar) or "NCCL_" not in body.text:
             return frozenset({"line", "block", "content"}) if node.get("regexp") else frozenset()
         items = read_written(

@@ -21,8 +21,6 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _DOLLAR = re.compile(r"\$[A-Za-z_{(]")
 _COMPOSE_DOLLAR = re.compile(r"(?<!\$)(?:\$\$)*\$(?!\$)(?:\{|[A-Za-z_])")
 _K8S_DOLLAR = re.compile(r"(?<!\$)\$\([A-Za-z_]\w*\)")
-_JINJA_DEFAULT = re.compile(r"\{\{.*?\|\s*(?:default|d)\(\s*(['\"])(.*?)\1.*?\}\}", re.DOTALL)
-_HELM_DEFAULT = re.compile(r"\{\{-?\s*default\s+(['\"])(.*?)\1.*?\}\}", re.DOTALL)
 
 
 def place_scalar(
@@ -40,7 +38,7 @@ def place_scalar(
             State.UNRESOLVED,
             lines,
             raw=text,
-            default=_default(text),
+            default=default_of(text),
             scope=context.scope,
             conditional=context.conditional,
         )
@@ -87,14 +85,6 @@ def _expands(text: str, kind: str) -> bool:
     return kind == "yaml" and _DOLLAR.search(text) is not None
 
 
-def _default(text: str) -> str | None:
-    for pattern in (_JINJA_DEFAULT, _HELM_DEFAULT):
-        found = pattern.fullmatch(text.strip())
-        if found is not None:
-            return found[2]
-    return default_of(text)
-
-
 def _typed(name: str, text: str, lines: tuple[int, ...], kind: str) -> tuple[str, Problem | None]:
     """The text a plain scalar becomes, and what is wrong with that."""
     number = _NUMBER.fullmatch(text) is not None or _HEX.fullmatch(text) is not None
@@ -119,6 +109,10 @@ def _typed(name: str, text: str, lines: tuple[int, ...], kind: str) -> tuple[str
             return "False", None
     if kind == "compose" and _BOOL.fullmatch(text):
         return text.lower(), None
+    if kind in ("ansible", "compose") and _HEX.fullmatch(text) and len(text) < 30:
+        return str(int(text, 0)), None
+    if kind == "compose" and re.fullmatch(r"\d+[eE]\d{1,3}", text) and float(text) < 1e21:
+        return f"{float(text):g}", None
     if number and "_" in text and kind in ("ansible", "compose"):
         return text.replace("_", ""), None
     return text, None

@@ -32,7 +32,7 @@ _VERSION = re.compile(r"NCCL version (\d+\.\d+\.\d+)")
 _USING = re.compile(r"using nccl==(\d+\.\d+\.\d+)")
 _RANK = re.compile(r"([\w.-]+):(\d+):\d+ \[(\d+)\] NCCL")
 _TRACE = re.compile(r"\+{1,4} (?:export )?(NCCL_[A-Z0-9_]+)=(\S*)$")
-_PRINTED = re.compile(r"(NCCL_[A-Z0-9_]+)=(.*)$")
+_PRINTED = re.compile(r"(NCCL_[A-Z0-9_]+)=(\S*)$")
 
 
 def read_log(text: str, first: int, _: Context) -> Iterator[Item]:

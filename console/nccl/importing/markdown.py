@@ -117,7 +117,10 @@ class Reader:
         sniffed = fragment_format(text)
         if kind == "ini":
             kind = "systemd" if sniffed == "systemd" else "nccl.conf"
-        elif not kind or (kind == "shell" and sniffed == "log"):
+        elif sniffed == "log" and kind in ("", "shell"):
+            yield from self._transcript(plain, start)
+            return
+        elif not kind:
             kind = sniffed
         elif kind == "yaml":
             kind = sniffed if sniffed in ("compose", "kubernetes", "ansible") else "yaml"
@@ -127,6 +130,15 @@ class Reader:
             return
         inner = replace(self.context, depth=self.context.depth + 1)
         yield from read_as(kind, text, self.first + start, inner)
+
+    def _transcript(self, rows: list[str], start: int) -> Iterator[Item]:
+        """A session with its output: NCCL's lines as a log, the others as commands."""
+        from console.nccl.importing.grammars import read_as
+
+        logged = [row if "NCCL INFO" in row or "NCCL WARN" in row else "" for row in rows]
+        typed = ["" if out else row for row, out in zip(rows, logged, strict=True)]
+        yield from read_as("shell", "\n".join(typed), self.first + start, self.context)
+        yield from read_as("log", "\n".join(logged), self.first + start, self.context)
 
     def _heads_table(self) -> bool:
         """Whether the next row is the line of dashes below a table's head."""

@@ -60,7 +60,7 @@ class Reader:
                 for target in targets:
                     if isinstance(target, ast.Subscript):
                         yield from self._place(target.slice, value, checked=_is_environ(target))
-                    elif isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+                    elif isinstance(target, ast.Name) and _text(value) is not None:
                         yield from self._string(value, used, loose=True)
             case ast.AnnAssign(target=ast.Subscript() as target, value=ast.expr() as value):
                 yield from self._place(target.slice, value, checked=_is_environ(target))

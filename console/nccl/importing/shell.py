@@ -158,7 +158,9 @@ class Script:
         inherited = name in self.exported or self.all_exported or context.loose
         if one.state is State.SET and not inherited and "ENV_NCCL" not in word.text:
             self.pending.setdefault(name, []).append(len(self.items))
-            one = replace(lost(name, value.text, one.lines, _NOT_EXPORTED), scope="")
+            one = lost(name, value.text, one.lines, _NOT_EXPORTED)
+        elif inherited:
+            self.exported.add(name)
         self._add(one)
 
     def export(self, name: str, line: int, context: Context) -> None:

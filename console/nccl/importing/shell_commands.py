@@ -45,6 +45,7 @@ _SUDO_WITH_VALUE = frozenset(
 )
 
 
+_JSON = re.compile(r"(?:^|=)\s*\{\s*\"")
 _MAX_HOPS = 20
 """Commands that may start one another (env, sudo, nohup ...) within one line."""
 
@@ -83,6 +84,8 @@ def interpret(
         yield from printed(name, rest, command, context)
     elif words[0].text.startswith("$env:") or "SetEnvironmentVariable" in words[0].text:
         yield from _powershell(words, context)
+    elif name in ("kubectl", "oc") and {"set", "env"} <= {word.text for word in rest}:
+        yield from _set_env(rest, scoped)
     elif name not in _SILENT:
         yield from _program(shell, name, rest, command, scoped)
 
@@ -190,11 +193,19 @@ def _program(
                 return
         elif at in taken or "NCCL_" not in text:
             continue
-        elif word.quoted and re.search(r"[\s;]", text) and PAIR.search(text):
+        elif _is_string(word):
             yield from _string(shell, name, words, at, context)
         elif (pair := assigned(word)) is not None:
-            yield from _argument(name, pair, at, image, words, context)
+            yield from _argument(name, pair, at, image, context)
     yield from fed(shell, name, command, context)
+
+
+def _is_string(word: Word) -> bool:
+    """A quoted argument that is more than one plain NAME=value."""
+    inside = word.text if assigned(word) is None else word.text.partition("=")[2]
+    if not word.quoted or not re.search(r"[\s;{]", inside):
+        return False
+    return assigned(word) is None or " " in inside
 
 
 def _string(
@@ -203,11 +214,14 @@ def _string(
     """A quoted argument with settings in it: a command string, JSON, or options."""
     word = words[at]
     text = word.text
-    if text.lstrip().startswith("{"):
-        yield from read_written(text, word.line, "x.json", context, open_text=not word.resolved)
+    if _JSON.search(text):
+        json = text[text.index("{") :]
+        yield from read_written(json, word.line, "x.json", context, open_text=not word.resolved)
         return
     if name.startswith("python") and "environ" in text:
         yield from read_written(text, word.line, "x.py", context, open_text=False)
+        return
+    if not PAIR.search(text):
         return
     runs = name in SHELLS or (at > 0 and re.fullmatch(r"-[a-z]*c", words[at - 1].text))
     inner = context.deeper(loose=context.loose or not runs)
@@ -219,11 +233,10 @@ def _argument(
     pair: tuple[str, Word],
     at: int,
     image: int,
-    words: list[Word],
     context: Context,
 ) -> Iterator[Item]:
     """NCCL_X=1 among a program's arguments."""
-    keeps = name in _MAKERS or name in _SETTERS or (name == "kubectl" and "env" in _texts(words))
+    keeps = name in _MAKERS or name in _SETTERS
     if keeps or context.loose:
         yield place(pair[0], pair[1], context)
         return
@@ -234,8 +247,14 @@ def _argument(
     yield Problem(Severity.WARNING, (pair[0],), (pair[1].line,), why)
 
 
-def _texts(words: list[Word]) -> set[str]:
-    return {word.text for word in words}
+def _set_env(words: list[Word], context: Context) -> Iterator[Item]:
+    """kubectl set env: NAME=value sets, NAME- removes."""
+    for word in words:
+        pair = assigned(word)
+        if pair is not None:
+            yield place(pair[0], pair[1], context)
+        elif NAME.fullmatch(word.text[:-1]) and word.text.endswith("-"):
+            yield Found(word.text[:-1], State.UNSET, (word.line,), scope=context.scope)
 
 
 def _image_at(name: str, words: list[Word]) -> int:

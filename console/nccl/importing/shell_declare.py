@@ -102,7 +102,8 @@ def set_(shell: Shell, words: list[Word], context: Context, _: Command) -> Itera
         shell.all_exported = True
         return
     if not rest or "NCCL_" not in rest[0].text:
-        shell.all_exported = shell.all_exported or "a" in letters
+        off = any(word.text in ("+a", "+o") for word in rest)
+        shell.all_exported = not off and (shell.all_exported or "a" in letters)
         return
     line = rest[0].line
     pair = assigned(rest[0])

@@ -25,7 +25,9 @@ from console.nccl.importing.shell_text import Piece, Word
 _ASSIGNED = re.compile(r"(?:APPTAINERENV_|SINGULARITYENV_)?(NCCL_[A-Za-z0-9_]+)(\+?=)")
 ANY_ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
 _LIST_ENTRY = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^,'\"])+")
-_FLAG_JOINED = re.compile(r"(-[ex]|--?[A-Za-z][A-Za-z0-9_.-]*=)(?=NCCL_)")
+_FLAG_JOINED = re.compile(
+    r"(-[ex]|--?[A-Za-z][A-Za-z0-9_.-]*=|(?:-p|--property=)?Environment=)(?=NCCL_)"
+)
 ENV_FLAGS = frozenset(
     {"-e", "--env", "-x", "--setenv", "--env-add", "--set-env", "--env-vars", "--envs", "-E"}
     | {"--environment", "--container-env", "--env-var", "--genv", "-genv", "-env"}
@@ -53,14 +55,15 @@ def place(name: str, value: Word, context: Context, *, conditional: bool = False
     text = value.text
     bare = not value.quoted and text.startswith("<")
     hole = (context.loose or bare) and PLACEHOLDER.fullmatch(text) is not None
-    unresolved = not value.resolved or hole or TEMPLATE.search(text) is not None
+    home = context.dialect == "sh" and text.startswith("~") and value.pieces[0].kind == "plain"
+    unresolved = not value.resolved or home or hole or TEMPLATE.search(text) is not None
     return Found(
         name,
         State.UNRESOLVED if unresolved else State.SET,
         (value.line,),
         value="" if unresolved else text,
         raw=text if unresolved else "",
-        default=value.default() if unresolved and not hole else None,
+        default=value.default() if unresolved and not hole and not home else None,
         scope=context.scope,
         target=context.target,
         via=context.via,

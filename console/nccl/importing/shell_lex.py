@@ -19,7 +19,8 @@ from console.nccl.importing.shell_text import (
 MAX_BROKEN = 100
 """Unclosed expansions after which a source is taken not to hold any more."""
 
-_PLAIN = re.compile(r"[^\s'\"\\$`#;&|<>()]+")
+_PLAIN = re.compile(r"[^\s'\"\\$`#;&|<>(){]+")
+_TEMPLATE = re.compile(r"\{\{[^\n]{0,400}?\}\}")
 _BLANK = re.compile(r"[ \t\v\f]+")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;&|;;|\|&|<<<|<<-|<<|>>|&>>|&>|>&|<&|<>|>\||[;&|<>()\n]")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
@@ -132,6 +133,11 @@ class Lexer:
             self._ansi_quote(word)
         elif char in "$`":
             self._expansion(word)
+        elif char == "{":
+            template = _TEMPLATE.match(self.text, self.at)
+            body = template[0] if template is not None else "{"
+            word.pieces.append(Piece(body, "expansion" if template is not None else "plain"))
+            self.at += len(body)
         elif char == "#" and self.at > start:
             word.pieces.append(Piece("#", "plain"))
             self.at += 1

@@ -26,9 +26,7 @@ def printed(name: str, words: list[Word], command: Command, context: Context) ->
         return
     yield from _written(command, target, context)
     args = [word for word in words if not re.fullmatch(r"-[neE]+", word.text)]
-    if name == "printf" and args and "%" in args[0].text:
-        args = args[1:]
-    text = "\n".join(word.text for word in args) if name == "printf" else ""
+    text = _formatted([word.text for word in args]) if name == "printf" else ""
     if name == "echo":
         text = " ".join(word.text for word in args)
     if "NCCL_" in text and args:
@@ -52,3 +50,20 @@ def fed(shell: Shell, name: str, command: Command, context: Context) -> Iterator
         elif "NCCL_" in body.body:
             open_text = not body.verbatim
             yield from read_written(body.body, body.line, "", context, open_text=open_text)
+
+
+def _formatted(texts: list[str]) -> str:
+    """What printf makes of a format with %s and its arguments, the format used again and again."""
+    if not texts:
+        return ""
+    form, rest = texts[0].replace("\\n", "\n"), texts[1:]
+    slots = len(re.findall(r"%[sbdq]", form))
+    if not slots:
+        return form
+    parts = []
+    for at in range(0, max(len(rest), 1), slots):
+        text = form
+        for value in [*rest[at : at + slots], *[""] * slots][:slots]:
+            text = re.sub(r"%[sbdq]", value.replace("\\", r"\\"), text, count=1)
+        parts.append(text)
+    return "".join(parts)

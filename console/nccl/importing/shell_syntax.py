@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from console.nccl.importing.shell_text import Comment, HereDoc, Operator, Token, Word
 
-_OPENERS = frozenset({"if", "case", "for", "while", "until", "select", "function", "switch"})
+_OPENERS = frozenset({"if", "case", "for", "while", "until", "select", "switch"})
 _CLOSERS = frozenset({"fi", "esac", "done", "end", "endif", "endsw"})
-_SKIPPED = frozenset({"then", "do", "else", "elif", "!", "time", "{", "begin", "and", "or", "-p"})
+_SKIPPED = frozenset(
+    {"then", "do", "else", "elif", "!", "time", "{", "begin", "and", "or", "function"}
+)
 _REDIRECTS = frozenset({"<", ">", ">>", "&>", "&>>", ">&", "<&", "<>", ">|", "<<<"})
 
 
@@ -57,7 +59,19 @@ class Builder:
                     if self.waiting:
                         self.waiting.pop(0).fed.append(token)
         self._end("")
+        self._link_pipes()
         return self.out
+
+    def _link_pipes(self) -> None:
+        """`echo ... | sudo tee FILE`: what the first command prints goes to the file."""
+        for at, part in enumerate(self.out[:-1]):
+            after = self.out[at + 1]
+            if not isinstance(part, Command) or not isinstance(after, Command):
+                continue
+            texts = [word.text for word in after.words]
+            if part.after == "|" and not part.target and "tee" in texts[:4]:
+                files = [t for t in texts[texts.index("tee") + 1 :] if not t.startswith("-")]
+                part.target = files[0] if files else ""
 
     def _word(self, word: Word) -> None:
         if self.redirect:

@@ -10,6 +10,12 @@ MAX_EXPANSION = 4096
 """Longest expansion that is matched; a longer one is taken as plain text."""
 
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
+_VALUE = r"(?P<value>'[^']{0,200}'|\"[^\"]{0,200}\"|[\w.-]{1,200})"
+_TEMPLATES = (
+    re.compile(r"\{\{[^{}]{0,300}\|\s*(?:default|d)\(\s*" + _VALUE + r"[^{}]{0,100}\}\}"),
+    re.compile(r"\{\{[^{}]{0,300}\|\s*default\s+" + _VALUE + r"[^{}]{0,100}\}\}"),
+    re.compile(r"\{\{-?\s*default\s+" + _VALUE + r"[^{}]{0,300}\}\}"),
+)
 _DEFAULT = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(?::?[-=])(.*)\}", re.DOTALL)
 
 
@@ -69,7 +75,12 @@ class Word:
 
 
 def default_of(text: str) -> str | None:
-    """The default inside ${X:-d}, ${X-d}, ${X:=d}, ${X=d}, nested ones followed; else None."""
+    """The default inside ${X:-d}, ${X-d}, ${X:=d}, ${X=d}, nested ones followed, or inside a
+    template's default('d'); else None."""
+    for pattern in _TEMPLATES:
+        template = pattern.fullmatch(text.strip())
+        if template is not None:
+            return template["value"].strip("\"'")
     found = _DEFAULT.fullmatch(text)
     if found is None:
         return None
