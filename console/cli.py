@@ -30,6 +30,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(Exit.USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 
 
+def _scale(text: str) -> float:
+    value = float(text)
+    if not 1 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 1000")
+    return value
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the program without a subcommand."""
     made = _Parser(
@@ -70,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--record", metavar="FILE", help="write the session file here")
     made.add_argument("--theme", metavar="NAME", help="theme of the screen")
     made.add_argument(
-        "--lab-scale", metavar="N", type=float, default=1.0, help="demo: divide every time by N"
+        "--lab-scale", metavar="N", type=_scale, default=1.0, help="demo: divide every time by N"
     )
     made.add_argument(
         "--assume",

@@ -12,7 +12,7 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.control.live_session import LiveSession, Refused, Stage
@@ -61,13 +61,11 @@ async def _chosen(options: Namespace) -> Exit:
         return await (_replayed_script(options) if options.script else _replay(options))
     if not options.demo:
         return await _live(options, _given(_fleet(options)))
-    with TemporaryDirectory(prefix="spec-console-demo-") as state:
-        os.environ["SPEC_CONSOLE_STATE"] = state
-        lab = LabChild(options.lab_scale, options.assume)
-        try:
-            return await _live(options, lambda: _scene(lab))
-        finally:
-            lab.stop()
+    lab = LabChild(options.lab_scale, options.assume)
+    try:
+        return await _live(options, lambda: _scene(lab))
+    finally:
+        lab.stop()
 
 
 async def _live(options: Namespace, staging: Staging) -> Exit:
@@ -140,6 +138,8 @@ async def _scene(lab: LabChild) -> Stage:
         scene = await lab.ready()
     except NoLab as error:
         raise Refused(Exit.STEP, str(error)) from error
+    # What the demo keeps lies in the lab's own folder: that goes however either of them ends.
+    os.environ["SPEC_CONSOLE_STATE"] = str(Path(scene.fleet).parent / "console-state")
     fleet = replace(load_fleet(scene.fleet), name="demo (simulated)")
     return Stage(fleet, "simulated", DEMO_HINTS)
 

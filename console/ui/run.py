@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from console.model.clock import Clock, Pace
@@ -46,9 +49,29 @@ async def run(
     from console.ui.theme import safe
 
     app = ConsoleApp(opening, clock, pace, theme, dialogs, recorded)
-    await app.run_async(mouse=False)
+    with _ended_by_signals(app.exit) as ended:
+        await app.run_async(mouse=False)
     if app.defect is not None:
         told = safe(f"{type(app.defect).__name__}: {app.defect}")
         print(f"spec-console stopped because of a defect: {told}", file=sys.stderr)
         return Exit.INTERNAL
-    return Exit.OK
+    return Exit.INTERRUPTED if ended.is_set() else Exit.OK
+
+
+@contextmanager
+def _ended_by_signals(end: Callable[[], object]) -> Iterator[asyncio.Event]:
+    """A polite signal ends the screen in order: terminal restored, session closed."""
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+
+    def told() -> None:
+        ended.set()
+        end()
+
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    for number in signals:
+        loop.add_signal_handler(number, told)
+    try:
+        yield ended
+    finally:
+        for number in signals:
+            loop.remove_signal_handler(number)
