@@ -27,7 +27,7 @@ from console.session.shelf import make_room, new_path
 from console.store.folders import sessions_folder
 from console.stream.session_events import Noticed, SessionClosed, SessionOpened
 from console.stream.timeline import Timeline, pair_clock
-from console.stream.watch import RULES
+from console.stream.watch import rules
 
 if TYPE_CHECKING:
     from console.control.live import Live
@@ -62,7 +62,7 @@ class LiveSession:
         self.clock = SystemClock()
         self.pace = Pace().scaled(options.lab_scale)
         self.masks = Masks()
-        self.timeline = Timeline(self.clock, RULES)
+        self.timeline = Timeline(self.clock, rules(self.pace))
         self.recorder: Recorder | None = None
         self._options = options
 

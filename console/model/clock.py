@@ -91,7 +91,14 @@ class ManualClock:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Every interval and deadline of the console, in seconds."""
+    """Every interval and deadline of the console, in seconds.
+
+    Attributes:
+        fresh_s: a token younger than this means that tokens are being made.
+        token_stall_s: requests that run without a token for this long have stalled.
+        stall_s: a load without progress for this long has stalled.
+        scale: how many times faster than real time everything runs; 1 outside the lab.
+    """
 
     health_starting_s: float = 2.0
     health_up_s: float = 30.0
@@ -99,6 +106,9 @@ class Pace:
     metrics_s: float = 2.0
     environ_s: float = 60.0
     gpu_s: float = 1.0
+    gpu_apps_s: float = 10.0
+    fresh_s: float = 10.0
+    token_stall_s: float = 60.0
     connect_deadline_s: float = 15.0
     read_deadline_s: float = 20.0
     keepalive_s: float = 5.0
@@ -115,11 +125,13 @@ class Pace:
     progress_s: float = 10.0
     wait_deadline_s: float = 900.0
     stall_s: float = 300.0
+    scale: float = 1.0
 
     def scaled(self, factor: float) -> Pace:
         """The same pace, every interval divided by `factor`; counts stay."""
         return replace(
             self,
+            scale=self.scale * factor,
             **{
                 field.name: getattr(self, field.name) / factor
                 for field in fields(self)

@@ -9,47 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from console.model.failure import Failure
+from console.model.clock import Pace
 from console.model.text import Clean
 from console.stream.events import Event
-from console.stream.fact import Standing
-from console.stream.server_events import HealthSeen, StandingChanged
+from console.stream.server_events import StandingChanged
+from console.stream.standing import Limits, stands
 from console.stream.state import Server, State
 
 Rule = Callable[[str, Server, State, int], Iterable[Event]]
 """(server's name, its cell, the whole State, now in microseconds) -> the events that follow."""
 
 
-def standing_rule(name: str, server: Server, state: State, now_us: int) -> Iterable[Event]:
-    """How the server stands, by its latest health answer."""
-    del state, now_us
-    if server.health is None:
-        return
-    standing, why = _by_health(server.health)
-    old = server.standing
-    if old is None or old.standing is not standing or old.why != why:
-        yield StandingChanged(Clean(name), standing, Clean(why))
+def standing_rule(limits: Limits) -> Rule:
+    """How a server stands, said again when the standing or its reason changes."""
+
+    def rule(name: str, server: Server, state: State, now_us: int) -> Iterable[Event]:
+        found = stands(name, server, state, now_us, limits)
+        if found is None:
+            return
+        old = server.standing
+        if old is None or (old.standing, old.why) != found:
+            yield StandingChanged(Clean(name), found.standing, Clean(found.why))
+
+    return rule
 
 
-def _by_health(seen: HealthSeen) -> tuple[Standing, str]:
-    match seen.failure:
-        case None:
-            pass
-        case Failure.REFUSED:
-            return Standing.DOWN, "connection refused"
-        case Failure.TIMEOUT:
-            return Standing.DEGRADED, seen.why or "no answer in time"
-        case Failure.NOT_HTTP | Failure.CLOSED | Failure.TOO_LARGE:
-            return Standing.REACHABLE, seen.why or seen.failure.value
-        case _:
-            return Standing.UNKNOWN, seen.why or seen.failure.value
-    match seen.code:
-        case 200:
-            return Standing.ALIVE, f"{seen.path} answers 200"
-        case 503:
-            return Standing.STARTING, f"{seen.path} answers 503"
-        case _:
-            return Standing.REACHABLE, f"{seen.path} answers {seen.code}"
+def rules(pace: Pace) -> tuple[Rule, ...]:
+    """Every rule, with the times of a pace."""
+    return (standing_rule(Limits.of(pace)),)
 
 
-RULES: tuple[Rule, ...] = (standing_rule,)
+RULES = rules(Pace())
