@@ -19,6 +19,7 @@ from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
 from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
+from console.session.landmarks import find, near, poll, time_of
 from console.session.player import Player
 from console.stream.server_events import HealthSeen, ServerListed
 from console.stream.timeline import Timeline
@@ -30,8 +31,11 @@ class Replay:
     """A control over a journal."""
 
     def __init__(self, journal: Journal, clock: Clock, masks: Masks) -> None:
-        self.timeline = Timeline(clock, logs=JournalLogs(journal))
-        self.player = Player(journal, self.timeline.take, self.timeline.played_to)
+        logs = JournalLogs(journal)
+        self.timeline = Timeline(clock, logs=logs)
+        self.player = Player(
+            journal, self.timeline.take, self.timeline.played_to, grew=logs.read_on
+        )
         self.player.seek(0)
         self._masks = masks
         self._clock = clock
@@ -102,8 +106,7 @@ class Replay:
             case "save":
                 return self._save(Path(str(given.get("file", ""))))
             case _ if verb.startswith("replay."):
-                self._play(verb, given)
-                return Outcome(Exit.OK, Clean(""))
+                return self._play(verb.removeprefix("replay."), given)
             case _:
                 return Outcome(Exit.STEP, clean(f"{verb} does nothing in a replay", self._masks))
 
@@ -155,9 +158,9 @@ class Replay:
         results: dict[str, str | int | float] = {"file": str(target), "bytes": size}
         return Outcome(Exit.OK, clean(f"{target}, {size:,} bytes", self._masks), results)
 
-    def _play(self, verb: str, given: Mapping[str, Argument]) -> None:
+    def _play(self, verb: str, given: Mapping[str, Argument]) -> Outcome:
         player = self.player
-        match verb.removeprefix("replay."):
+        match verb:
             case "toggle":
                 if player.at_end and not player.playing:
                     player.seek(0)
@@ -166,6 +169,12 @@ class Replay:
                 player.faster(1)
             case "slower":
                 player.faster(-1)
+            case "idle":
+                player.idle.on = not player.idle.on
+                said = (
+                    "idle stretches are skipped" if player.idle.on else "idle stretches are shown"
+                )
+                return Outcome(Exit.OK, Clean(said))
             case "forward":
                 player.seek(player.position_us + _JUMP_US)
             case "back":
@@ -178,6 +187,54 @@ class Replay:
                 player.seek(0)
             case "end":
                 player.seek(player.length_us)
+                player.playing = player.playing or not player.journal.closed
             case "goto":
-                to = given.get("at_us", 0)
-                player.seek(int(to) if isinstance(to, int | float) else 0)
+                return self._go_to(given)
+            case "find":
+                return self._find(given)
+            case _:
+                way, _, what = verb.partition("_")
+                return self._leap(what, 1 if way == "next" else -1)
+        return Outcome(Exit.OK, Clean(""))
+
+    def _leap(self, what: str, by: int) -> Outcome:
+        """To the poll, marker, act, error or gap before or after."""
+        player = self.player
+        here_us = player.position_us
+        if what == "poll":
+            to_us = poll(player.journal, player.next_block, here_us, by)
+        else:
+            to_us = near(player.notches(), what, here_us, by)
+        if to_us is None:
+            where = "after" if by > 0 else "before"
+            return Outcome(Exit.STEP, clean(f"no {what} {where} this", self._masks))
+        player.seek(to_us)
+        return Outcome(Exit.OK, Clean(""))
+
+    def _go_to(self, given: Mapping[str, Argument]) -> Outcome:
+        """To `at_us`, or to the time typed as `to`."""
+        to = given.get("at_us", 0)
+        at_us = int(to) if isinstance(to, int | float) else 0
+        if "to" in given:
+            opened = self.timeline.state.session.opened
+            typed = str(given["to"])
+            found = time_of(typed, self.player.position_us, self.player.length_us, opened)
+            if found is None:
+                said = f'"{typed}" is no time such as 12:41, +30, 50% or 16:57:06Z'
+                return Outcome(Exit.STEP, clean(said, self._masks))
+            at_us = found
+        self.player.seek(at_us)
+        return Outcome(Exit.OK, Clean(""))
+
+    def _find(self, given: Mapping[str, Argument]) -> Outcome:
+        """To the next event whose texts hold `text`; before this place with `by` below 0."""
+        player, text = self.player, str(given.get("text", ""))
+        by = given.get("by", 1)
+        back = isinstance(by, int | float) and by < 0
+        start = player.next_block - 2 if back else player.next_block
+        number = find(player.journal, text, start, -1 if back else 1)
+        if number is None:
+            where = "before" if back else "after"
+            return Outcome(Exit.STEP, clean(f'no "{text}" {where} this', self._masks))
+        player.go_to(number)
+        return Outcome(Exit.OK, Clean(""))

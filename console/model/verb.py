@@ -155,6 +155,29 @@ VERBS: dict[str, Verb] = {
         Verb("replay.start", "To the start", "Go to the start.", "home", Need.REPLAY),
         Verb("replay.end", "To the end", "Go to the end.", "end", Need.REPLAY),
         Verb("replay.goto", "Go to time", "Go to a time of the session.", "g", Need.REPLAY),
+        *(
+            Verb(f"replay.{way}_{what}", f"{title} {what}", f"{help_}.", key, Need.REPLAY)
+            for what, next_key, previous_key, whole in (
+                ("poll", "ctrl+right", "ctrl+left", "poll of a server or GPU"),
+                ("marker", "ctrl+down", "ctrl+up", "marker"),
+                ("act", "ctrl+pagedown", "ctrl+pageup", "act"),
+                ("error", "x", "X", "error"),
+            )
+            for way, title, key, help_ in (
+                ("next", "Next", next_key, f"On to the next {whole}"),
+                ("previous", "Previous", previous_key, f"Back to the {whole} before"),
+            )
+        ),
+        Verb(
+            "replay.find",
+            "Find in the session",
+            "Go to the next event with a text.",
+            "ctrl+f",
+            Need.REPLAY,
+        ),
+        Verb(
+            "replay.idle", "Skip idle stretches", "Leap on where nothing happens.", "i", Need.REPLAY
+        ),
         Verb("servers.up", "Server above", "Select the server above.", "up,k"),
         Verb("servers.down", "Server below", "Select the server below.", "down,j"),
         Verb("logs.follow", "Follow the log", "Go to the newest line and stay there.", "f"),

@@ -17,6 +17,8 @@ from zlib import crc32
 SCHEMA_LINE = b'schema = "session/1"\n\n'
 MOST_BODY = 64 * 1024 * 1024
 """A longer body is not believed."""
+MOST_BLOCKS = 10_000_000
+"""Blocks beyond are left aside as damage: an index has to stay in memory."""
 
 _HEADER = re.compile(rb"\[\[([a-z_]{1,32})\]\] # (\d{1,9}) ([0-9a-f]{8})\n")
 _STAMP = re.compile(rb"seq = (\d{1,18})\nt_us = (\d{1,18})\n")
@@ -101,7 +103,7 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
                     if code is None and len(codes) < 250:
                         code = codes[kind] = len(codes)
                         found.kinds.append(kind.decode())
-                    if code is not None:
+                    if code is not None and len(found) < MOST_BLOCKS:
                         add_kind(code)
                         add_body(body)
                         add_length(length)

@@ -1,17 +1,18 @@
-"""A session file opened for reading: its blocks, events, seek points and log lines.
+"""A session file opened for reading: its blocks, events and seek points.
 
 Opens without reading bulk; treats the file as hostile; connects to nothing. What is damaged is
-counted and said, everything else is read.
+counted and said, everything else is read. A file that is still written can be read on.
 """
 
 from __future__ import annotations
 
 import mmap
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 import tomli
 
@@ -22,8 +23,12 @@ from console.stream.fold import fold_all
 from console.stream.state import State
 
 MOST_FILE = 4 * 1024**3
+MOST_NAMES = 1000
+"""Servers, hosts and logs a session may name; State holds a cell for each."""
+MOST_INT = 2**63 - 1
+_MOST_SAID = 200
 _BULK = re.compile(rb"\n(?:lines|facts) = \[\n")
-_SCHEMA = re.compile(rb'schema = "session/(\d+)"\n\n?')
+_SCHEMA = re.compile(rb'schema = "session/(\d{1,9})"\n\n?')
 _HEADER = re.compile(rb"\[\[[a-z_]+\]\] # \d+ [0-9a-f]{8}\n")
 
 
@@ -40,13 +45,34 @@ class Journal:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        self.data = _open(self.path)
-        start = _start(self.path, self.data)
-        self.index: Index = scan(self.data, start)
+        self._file, self.data = _open(self.path)
+        self._start = _start(self.path, self.data)
+        self.index: Index = scan(self.data, self._start)
         if len(self.index) == 0:
             raise NotASession(f"{self.path}: no whole block of a session in it")
         self.seeks: list[int] = list(self.index.of_kind("seek"))
         self.unreadable: dict[int, str] = {}
+        self._names: set[str] = set()
+
+    def read_on(self) -> int:
+        """Take in what was appended since; how many blocks that were.
+
+        A file that shrank, or cannot be looked at any more, gives nothing new.
+        """
+        try:
+            size = os.fstat(self._file.fileno()).st_size
+            if not len(self.data) < size <= MOST_FILE:
+                return 0
+            self.data = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):
+            return 0
+        before, damage = len(self.index), self.index.damage
+        while damage and damage[-1].offset >= self.index.end:
+            damage.pop()
+        scan(self.data, max(self._start, self.index.end), self.index)
+        new = range(before, len(self.index))
+        self.seeks.extend(number for number in new if self.index.kind_of(number) == "seek")
+        return len(new)
 
     @property
     def length_us(self) -> int:
@@ -76,10 +102,12 @@ class Journal:
         if kind == "seek":
             return None
         try:
-            return decode(kind, parse_table(self._head(number, bulk=bulk)))
+            event = decode(kind, parse_table(self._head(number, bulk=bulk)))
+            self._name(event)
         except NotAnEvent as error:
-            self.unreadable[number] = str(error)
+            self._note(number, error)
             return None
+        return event
 
     def events(
         self, first: int = 0, end: int | None = None, *, bulk: bool = False
@@ -110,15 +138,28 @@ class Journal:
             if not isinstance(texts, list):
                 return None
             events = []
-            for kind, tables in parse_table("".join(map(str, texts)).encode()).items():
-                for table in cast("list[dict[str, object]]", tables):
-                    events.append(decode(kind, table))
-        except (NotAnEvent, AttributeError, TypeError) as error:
-            self.unreadable[number] = str(error)
+            for kind, tables in parse_table("".join(map(str, texts)).encode(*_UTF8)).items():
+                for table in tables if isinstance(tables, list) else [tables]:
+                    events.append(decode(kind, _bounded(table)))
+                    self._name(events[-1])
+        except NotAnEvent as error:
+            self._note(number, error)
             return None
         events.sort(key=lambda event: event.seq)
         marks = [event for event in events if event.seq == 0]
         return fold_all(State(), events[len(marks) :] + marks)
+
+    def _name(self, event: Event) -> None:
+        """Refuse an event about one name more than a session may hold."""
+        for attribute in ("server", "host", "log"):
+            name = getattr(event, attribute, None)
+            if name is not None and name not in self._names:
+                if len(self._names) >= MOST_NAMES:
+                    raise NotAnEvent(f"more than {MOST_NAMES:,} names of servers, hosts and logs")
+                self._names.add(name)
+
+    def _note(self, number: int, error: NotAnEvent) -> None:
+        self.unreadable[number] = str(error)[:_MOST_SAID]
 
     def body(self, number: int, most: int = MOST_BODY) -> bytes:
         """The first bytes of a block's body."""
@@ -133,22 +174,41 @@ class Journal:
         return body[: cut.start() + 1] if cut else body
 
 
+_UTF8 = ("utf-8", "replace")
+
+
 def parse_table(raw: bytes) -> dict[str, object]:
+    """A block's body as a flat table.
+
+    Raises:
+        NotAnEvent: it is no TOML, nested too deeply, or holds a number of more than 64 bits.
+    """
     try:
-        return tomli.loads(raw.decode())
-    except (UnicodeDecodeError, tomli.TOMLDecodeError, RecursionError) as error:
-        raise NotAnEvent(f"not TOML: {error}") from error
+        return _bounded(tomli.loads(raw.decode()))
+    except (ValueError, RecursionError) as error:
+        raise NotAnEvent(f"not TOML: {str(error)[:_MOST_SAID]}") from error
 
 
-def _open(path: str) -> Buffer:
+def _bounded(table: object) -> dict[str, object]:
+    """The table, if it is one and its whole numbers have at most 64 bits."""
+    if not isinstance(table, dict):
+        raise NotAnEvent("a table was expected")
+    for value in table.values():
+        numbers = value if isinstance(value, list) else (value,)
+        if any(type(number) is int and abs(number) > MOST_INT for number in numbers):
+            raise NotAnEvent("a number of more than 64 bits")
+    return cast("dict[str, object]", table)
+
+
+def _open(path: str) -> tuple[BinaryIO, Buffer]:
     try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            if size == 0:
-                raise NotASession(f"{path}: empty")
-            if size > MOST_FILE:
-                raise NotASession(f"{path}: {size:,} bytes: larger than any session")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file = open(path, "rb")  # noqa: SIM115  # it stays open: the file may still grow
+        size = file.seek(0, 2)
+        if size == 0:
+            raise NotASession(f"{path}: empty")
+        if size > MOST_FILE:
+            raise NotASession(f"{path}: {size:,} bytes: larger than any session")
+        return file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except IsADirectoryError as error:
         raise NotASession(f"{path}: a folder; the path of a session file was expected") from error
     except (OSError, ValueError) as error:
