@@ -44,10 +44,10 @@ def test_json_lines() -> None:
     records = [json.loads(line) for line in done.stdout.splitlines()]
     ready = next(record for record in records if record.get("step") == "ready" and "exit" in record)
     assert ready["results"]["code"] == 200
-    assert ready["utc"] == "2026-02-24T16:57:06+00:00"
+    assert ready["utc"] == "2026-02-24T17:01:13.819829+00:00"
     assert records[-1] == {
         "event": "end", "exit": 0, "passed": 3, "failed": 0, "left_out": 0, "session": "",
-        "t_us": 516000000, "utc": "2026-02-24T16:57:06+00:00",
+        "t_us": 763819829, "utc": "2026-02-24T17:01:13.819829+00:00",
     }  # fmt: skip
     assert done.stderr == ""
 
