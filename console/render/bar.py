@@ -17,13 +17,8 @@ NOTCHES: dict[str, tuple[str, Role]] = {
 }
 """Kinds in rising order of importance: where several share a cell, the last of these shows."""
 
-_HINTS = (
-    ("space", "play"),
-    ("←→", "10 s"),
-    (",.", "event"),
-    ("<>", "speed"),
-    ("g", "go to"),
-)
+_HINTS = (("←→", "10 s"), (",.", "event"), ("g", "go to"))
+_MORE_HINTS = (("space", "play"), *_HINTS, ("<>", "speed"))
 
 
 def bar_spans(
@@ -46,10 +41,10 @@ def bar_spans(
     legend = joined(
         ((Span(NOTCHES[k][0], NOTCHES[k][1]), Span(f" {k}", Role.DIM)) for k in kinds), "  "
     )
-    hints = joined(((Span(k, Role.KEY), Span(f" {what}", Role.DIM)) for k, what in _HINTS), "  ")
+    hints, more_hints = _hints(_HINTS), _hints(_MORE_HINTS)
     track = room - cells(head) - cells(tail)
     extra: Spans = ()
-    for wanted in ((legend, hints), (hints,), (legend,)):
+    for wanted in ((legend, more_hints), (legend, hints), (legend,), (hints,)):
         more = joined((*wanted,), "   ")
         if more and track - cells(more) - 4 >= 24:
             extra = (Span("   "), *more, Span(" "))
@@ -57,6 +52,10 @@ def bar_spans(
     track -= cells(extra)
     middle = _track(now_us, length_us, notches, track) if track > 0 else ()
     return fitted((*head, *middle, *tail, *extra), room)
+
+
+def _hints(hints: Sequence[tuple[str, str]]) -> Spans:
+    return joined(((Span(key, Role.KEY), Span(f" {what}", Role.DIM)) for key, what in hints), "  ")
 
 
 def _track(now_us: int, length_us: int, notches: Sequence[tuple[int, str]], room: int) -> Spans:

@@ -56,7 +56,7 @@ def host_spans(name: str, host: Host) -> Spans:
     listed, link = host.listed, host.link
     wire = label(listed.alias) if listed and listed.alias else "local"
     how = "ssh" if wire != "local" else "local"
-    shown = Span(name, Role.STRONG)
+    shown = Span(label(name), Role.STRONG)
     if link is None:
         return (shown, Span(f" {how} {UNKNOWN}", Role.DIM))
     word, role = _LINKS[link.link]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from console.model.text import Clean, plain
+from console.model.ansi import SGR
 
 
-def label(text: Clean) -> str:
-    """The text without colour codes, tabs as single spaces."""
-    return plain(text).replace("\t", " ")
+def label(text: str) -> str:
+    """Cleaned text without its colour codes, tabs as single spaces."""
+    if "\x1b" in text:
+        text = SGR.sub("", text)
+    return text.replace("\t", " ")

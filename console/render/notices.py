@@ -29,7 +29,7 @@ def problem(state: State) -> Spans:
         link = host.link
         if link is not None and link.link in (Link.LOST, Link.REFUSED):
             what = link.failure.value if link.failure else link.link.value
-            return _line(Role.ERROR, name, _told(what, label(link.why)))
+            return _line(Role.ERROR, label(name), _told(what, label(link.why)))
     recording = state.session.recording
     if recording is not None and recording.recording is Recording.STOPPED:
         return _line(Role.ERROR, "recording stopped", label(recording.why))
@@ -64,7 +64,7 @@ def why_no_lines(name: str, log: Log | None, host: Host | None) -> tuple[Spans, 
         )
         return (first, *((Span(label(line)),) for line in link.detail))
     if log is None:
-        return ((Span(f"{name} has no log in the fleet file.", Role.DIM),),)
+        return ((Span(f"{label(name)} has no log in the fleet file.", Role.DIM),),)
     if log.feed is None:
         return ((Span("the log is not read yet", Role.DIM),),)
     word, role = _FEEDS[log.feed.feed]

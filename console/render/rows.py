@@ -52,6 +52,7 @@ _TOKEN = Column("token", "LAST TOKEN", 10, 10)
 _HEALTH = Column("health", "HEALTH", 16, 16)
 _ENGINE = Column("engine", "ENGINE", 10, 24)
 
+_TINY = (_SERVER, _STANDING)
 _NARROW = (_SERVER, _ARM_SHORT, _STANDING, _TOK_S, _TOKEN)
 _MIDDLE = (_SERVER, _SLOT, _ARM, _STANDING, _TOK_S, _RECENT, _ACCEPT, _QUEUE, _TOKEN)
 _WIDE = (
@@ -71,6 +72,8 @@ _WIDE = (
 
 def columns(room: int) -> tuple[Column, ...]:
     """The columns that stand in `room` cells, gaps not counted."""
+    if room < 50:
+        return _TINY
     if room < 100:
         return _NARROW
     return _MIDDLE if room < 150 else _WIDE
@@ -91,7 +94,7 @@ def server_row(name: str, server: Server, now_us: int, recent: Sequence[float | 
     return Row(
         name,
         {
-            "server": (Span(name, Role.STRONG),),
+            "server": (Span(label(name), Role.STRONG),),
             "slot": _slot(server),
             "arm": (arm_span(arm),) if arm else (Span(UNKNOWN, Role.DIM),),
             "arm_short": (arm_span(arm, short=True),) if arm else (Span(UNKNOWN, Role.DIM),),

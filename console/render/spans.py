@@ -43,11 +43,11 @@ def fitted(spans: Spans, room: int, right: bool = False) -> Spans:
 
 
 def spread(left: Spans, right: Spans, room: int) -> Spans:
-    """`left` at the left edge and `right` at the right edge of `room` cells; left is cut first."""
-    taken = cells(right)
-    if taken >= room:
+    """`left` and `right` at the edges of `room` cells, a space between; left is cut first."""
+    taken = cells(right) + 1
+    if taken > room:
         return fitted(right, room)
-    return (*fitted(left, room - taken), *right)
+    return (*fitted(left, room - taken), Span(" "), *right)
 
 
 def joined(parts: Iterable[Spans], gap: str = "  ", role: Role = Role.TEXT) -> Spans:

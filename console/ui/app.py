@@ -18,6 +18,7 @@ from textual.worker import WorkerFailed
 from console.model.ask import Question
 from console.model.clock import Clock, Pace
 from console.model.verb import VERBS, Verb
+from console.render.label import label
 from console.store.theme import Theme, load_theme, theme_names
 from console.store.toml import BadFile
 from console.ui.ask import Answered, Dialogs
@@ -157,7 +158,7 @@ class ConsoleApp(App[None]):
         outcome = await self.control.do(verb.id, self.dashboard.servers.selected, arguments)
         self.follow.look()
         if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
-            self.say(outcome.text, outcome.ok)
+            self.say(label(outcome.text), outcome.ok)
 
     async def _arguments(self, verb: Verb) -> dict[str, Argument] | None:
         """What the verb needs to be told; None when the person declined."""
@@ -169,6 +170,9 @@ class ConsoleApp(App[None]):
             if typed is not None and at_us is None:
                 self.say(f"{typed} is no time such as 12:41", good=False)
             return None if at_us is None else {"at_us": at_us}
+        if verb.id == "replay.find":
+            typed = await self.dialogs.ask(Question(verb.title, "Text of an event or a log line"))
+            return {"text": typed} if typed else None
         found: dict[str, Argument] = {}
         for field in verb.script or ():
             if field.required:

@@ -38,7 +38,7 @@ class VerbCommands(Provider):
 
     def _shown(self, verb: Verb, title: Content) -> Content:
         keys = key_names(verb.key)
-        whole = Content.assemble(title, (f"   {keys}", "bold") if keys else "")
+        whole = Content.assemble(title, (f"   {keys}", "$accent") if keys else "")
         return whole if self._console.refusal(verb.id) is None else whole.stylize("dim")
 
     def _help(self, verb: Verb) -> str:

@@ -24,14 +24,17 @@ _LINE = (
 )
 
 
-async def main(rate: int) -> Exit:
-    """Run until somebody quits."""
+async def main(word: str) -> Exit:
+    """Run until somebody quits. A word that is no number shows what a defect looks like."""
     clock, pace = SystemClock(), Pace()
     growing: list[asyncio.Task[None]] = []
 
     async def opening() -> Control:
         from tests.ui.stage import Stage, story
 
+        if not word.isdecimal():
+            raise ValueError("\x1b[2J is no rate")
+        rate = int(word)
         stage = story(Stage(clock=clock))
         if rate:
             growing.append(asyncio.create_task(_grow(stage, rate, clock, pace)))
@@ -55,4 +58,4 @@ async def _grow(stage: Stage, rate: int, clock: Clock, pace: Pace) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(int(sys.argv[1]))))
+    sys.exit(asyncio.run(main(sys.argv[1])))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
+
+from textual.pilot import Pilot
 
 from console.control.port import Argument, Outcome
 from console.model.clock import Clock, ManualClock, Pace
@@ -165,6 +169,47 @@ class Stage:
 
     def feed(self, name: str, state: FeedState, why: str = "") -> None:
         self.emit(LogFeedChanged(c(name), state, why=c(why)))
+
+
+Staged = tuple[ConsoleApp, Pilot[Any]]
+
+
+@asynccontextmanager
+async def staged(
+    stage: Stage, size: tuple[int, int] = (120, 40), theme: str = "dark"
+) -> AsyncIterator[Staged]:
+    """The screen on this stage, opened and painted."""
+    app = stage.app(theme)
+    async with app.run_test(size=size) as pilot:
+        while not app.is_open and app.defect is None:
+            await pilot.pause()
+        await look(app, pilot)
+        yield app, pilot
+
+
+async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
+    """One beat of the screen: look at the timeline and paint until nothing moves any more."""
+    app.follow.look()
+    before, now = "", text(app)
+    while now != before:
+        await pilot.pause()
+        before, now = now, text(app)
+
+
+async def press(app: ConsoleApp, pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys, let what they began end unless it waits for a person, then one beat."""
+    await pilot.press(*keys)
+    await pilot.pause()
+    running = [worker for worker in app.workers if worker.group == "verbs"]
+    if running and not app.screen.is_modal:
+        await app.workers.wait_for_complete(running)
+    await look(app, pilot)
+
+
+def text(app: ConsoleApp) -> str:
+    """What stands on the screen, line by line, no spaces at the ends."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join(strip.text.rstrip() for strip in strips)
 
 
 def story(stage: Stage | None = None) -> Stage:

@@ -21,6 +21,11 @@ class Chart(Pane):
         self._benches: object = None
         self._lines: tuple[Spans, ...] = ()
 
+    @property
+    def wanted(self) -> int:
+        """How many lines it has to show."""
+        return max(1, len(self._lines))
+
     def show(self, sight: Sight) -> None:
         if sight.state.benches is self._benches:
             return

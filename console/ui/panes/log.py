@@ -79,9 +79,6 @@ class Log(Pane):
         self._styled.clear()
         super().wear(ink)
 
-    def on_resize(self) -> None:
-        self._again()
-
     def row(self, y: int) -> Strip:
         room = self.room
         if not self._shown:
@@ -131,7 +128,7 @@ class Log(Pane):
     def _say(self, sight: Sight, cell: LogCell | None) -> None:
         title = [Span("Log", Role.TITLE)]
         if sight.server:
-            title.append(Span(f"  {sight.server}", Role.STRONG))
+            title.append(Span(f"  {label(sight.server)}", Role.STRONG))
         if cell is not None and cell.listed is not None and self.room >= 76:
             title.append(Span(f"  {label(cell.listed.place)}", Role.DIM))
         window = self.window

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -21,6 +22,10 @@ from console.ui.theme import Ink
 
 if TYPE_CHECKING:
     from console.ui.sight import Sight
+
+
+class Resized(Message):
+    """A pane or a line has another size: what it shows must be put to width again."""
 
 
 class Pane(Widget, can_focus=True):
@@ -75,6 +80,9 @@ class Pane(Widget, can_focus=True):
 
     def on_blur(self) -> None:
         self.refresh()
+
+    def on_resize(self) -> None:
+        self.post_message(Resized())
 
     def render_line(self, y: int) -> Strip:
         width, height = self.size
@@ -131,6 +139,9 @@ class Line(Widget):
         if spans != self.spans:
             self.spans = spans
             self.refresh()
+
+    def on_resize(self) -> None:
+        self.post_message(Resized())
 
     def render_line(self, y: int) -> Strip:
         return self.ink.strip(self.spans if y == 0 else (), self.size.width)

@@ -21,6 +21,11 @@ class Verdict(Pane):
         self._verdicts: object = None
         self._lines: tuple[Spans, ...] = ()
 
+    @property
+    def wanted(self) -> int:
+        """How many lines it has to show."""
+        return max(1, len(self._lines))
+
     def show(self, sight: Sight) -> None:
         if sight.state.verdicts is self._verdicts:
             return

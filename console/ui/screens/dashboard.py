@@ -24,7 +24,7 @@ from console.ui.panes.header import Header
 from console.ui.panes.keys import Keys
 from console.ui.panes.log import Log
 from console.ui.panes.notice import Notice
-from console.ui.panes.pane import Line, Pane
+from console.ui.panes.pane import Line, Pane, Resized
 from console.ui.panes.replay import Replay
 from console.ui.panes.servers import Servers
 from console.ui.panes.verdict import Verdict
@@ -49,6 +49,8 @@ class Dashboard(Screen[None], inherit_bindings=False):
         self._control = control
         self._clock = clock
         self._state = State()
+        self._sight: Sight | None = None
+        self._filling = False
         self.maximised: Pane | None = None
         self.header = Header(ink, "header")
         self.servers = Servers(ink)
@@ -72,14 +74,14 @@ class Dashboard(Screen[None], inherit_bindings=False):
 
     def show(self, sight: Sight) -> None:
         """Hand what was seen to every pane."""
-        self._state = sight.state
+        self._sight, self._state = sight, sight.state
+        self.chart.show(sight)
+        self.verdict.show(sight)
         self._arrange()
         self.servers.show(sight)
         chosen = replace(sight, server=self.servers.selected)
         self.header.show(chosen)
         self.log_pane.show(chosen)
-        self.chart.show(chosen)
-        self.verdict.show(chosen)
         playback = self._control.playback
         if playback is not None:
             self.replay.show(sight.now_us, playback)
@@ -108,6 +110,18 @@ class Dashboard(Screen[None], inherit_bindings=False):
 
     def on_resize(self) -> None:
         self._arrange()
+
+    def on_resized(self, resized: Resized) -> None:
+        """Some pane has another size: once all have theirs, fill them again."""
+        resized.stop()
+        if not self._filling and self._sight is not None:
+            self._filling = True
+            self.call_later(self._fill)
+
+    def _fill(self) -> None:
+        self._filling = False
+        if self._sight is not None:
+            self.show(self._sight)
 
     def _moves(self) -> Mapping[str, Callable[[], None]]:
         log, servers = self.log_pane, self.servers
@@ -149,11 +163,10 @@ class Dashboard(Screen[None], inherit_bindings=False):
         self._stand(self.replay, self._control.playback is not None)
         rows = max(1, len(self._state.servers))
         if top is None:
-            most = max(2, size.height // 3 - 3)
+            most = max(1, size.height // 3 - 3)
             self._tall(self.servers, min(rows, most) + 3)
-            measured = bool(self._state.benches or self._state.verdicts)
-            roomy = 15 if size.height >= 40 else 4
-            self._tall(self.results, roomy if measured else 3)
+            lines = max(self.chart.wanted, self.verdict.wanted)
+            self._tall(self.results, min(lines, 13 if size.height >= 40 else 2) + 2)
         else:
             self._tall(self.servers, None)
             self._tall(self.results, None)

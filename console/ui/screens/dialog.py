@@ -31,6 +31,7 @@ class Dialog(ModalScreen[str | None]):
     Dialog #detail { max-height: 12; }
     Dialog Horizontal { height: auto; align-horizontal: right; }
     Dialog Button { margin-left: 1; }
+    Dialog Button:focus { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "decline", "Cancel"),
@@ -55,7 +56,7 @@ class Dialog(ModalScreen[str | None]):
                 typed = Text(f"Type {safe(asked.must_type)} to go on.")
                 yield Static(typed, markup=False)
             if self._wants_text:
-                yield Input(password=asked.secret, id="answer", compact=True)
+                yield Input(password=asked.secret, id="answer")
             with Horizontal():
                 for place, choice in enumerate(asked.choices or (CANCEL, "OK")):
                     yield Button(Text(safe(choice)), id=f"choice-{place}", compact=True)

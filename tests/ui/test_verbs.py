@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pytest
+from textual.binding import Binding
+from textual.widgets import Input, OptionList, Static
+
+from console.control.port import Outcome
+from console.model.exits import Exit
+from console.model.text import Clean
+from console.model.verb import VERBS, Need
+from console.render.keys import key_names
+from console.ui.palette import VerbCommands
+from tests.ui.stage import Player, Stage, look, press, staged, story, text
+
+
+def test_every_binding_carries_the_id_of_its_verb() -> None:
+    from console.ui.app import ConsoleApp
+
+    bound = {b.id: b for b in ConsoleApp.BINDINGS if isinstance(b, Binding)}
+    assert set(bound) == {verb.id for verb in VERBS.values() if verb.key}
+    assert all(bound[verb].action == f"verb('{verb}')" for verb in bound)
+
+
+def test_no_key_stands_for_two_verbs() -> None:
+    keys = [key for verb in VERBS.values() for key in verb.key.split(",") if key]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("keys", "verb"),
+    [
+        ("space", "replay.toggle"),
+        (">", "replay.faster"),
+        ("<", "replay.slower"),
+        ("right", "replay.forward"),
+        ("left", "replay.back"),
+        (".", "replay.next"),
+        (",", "replay.previous"),
+        ("home", "replay.start"),
+        ("end", "replay.end"),
+    ],
+)
+async def test_replay_keys_do_their_verbs(keys: str, verb: str) -> None:
+    stage = story(Stage(Player()))
+    async with staged(stage) as (app, pilot):
+        await press(app, pilot, keys)
+        assert stage.control.done == [(verb, "kimi-base", {})]
+
+
+async def test_goto_asks_for_a_time() -> None:
+    stage = story(Stage(Player()))
+    async with staged(stage) as (app, pilot):
+        await pilot.press("g")
+        await pilot.pause()
+        await pilot.press(*"12:41")
+        await press(app, pilot, "enter")
+        assert stage.control.done == [("replay.goto", "kimi-base", {"at_us": 761_000_000})]
+
+
+async def test_goto_refuses_what_is_no_time() -> None:
+    stage = story(Stage(Player()))
+    async with staged(stage) as (app, pilot):
+        await pilot.press("g")
+        await pilot.pause()
+        await pilot.press(*"soon")
+        await press(app, pilot, "enter")
+        assert stage.control.done == []
+        assert "! soon is no time such as 12:41" in text(app)
+
+
+async def test_a_verb_of_the_selected_server_and_what_it_came_to() -> None:
+    stage = story()
+    stage.control.outcome = Outcome(Exit.UNREACHABLE, Clean("kimi-eagle3: connection refused"))
+    async with staged(stage) as (app, pilot):
+        await press(app, pilot, "down", "h")
+        assert stage.control.done == [("health", "kimi-eagle3", {})]
+        assert " ! kimi-eagle3: connection refused" in text(app)
+        stage.manual.advance(60)
+        await look(app, pilot)
+        assert " ! kimi-eagle3: connection refused" not in text(app)
+
+
+async def test_a_marker_is_asked_for_its_name() -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        await pilot.press("m")
+        await pilot.pause()
+        await pilot.press(*"before", "enter")
+        await press(app, pilot)
+        assert stage.control.done == [("marker", "kimi-base", {"name": "before"})]
+
+
+async def test_a_declined_question_does_nothing() -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        await pilot.press("m")
+        await pilot.pause()
+        await press(app, pilot, "escape")
+        assert stage.control.done == []
+        assert not app.screen.is_modal
+
+
+async def test_a_refused_key_says_why() -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        await press(app, pilot, "space")
+        assert " ! Play or pause: only in a replay" in text(app)
+        assert stage.control.done == []
+        assert app.check_action("verb", ("replay.toggle",)) is None
+        assert app.check_action("verb", ("health",)) is True
+
+
+async def test_the_palette_lists_every_verb_with_its_keys() -> None:
+    async with staged(story()) as (app, pilot):
+        await pilot.press("ctrl+p")
+        options = app.screen.query_one(OptionList).options
+        while len(options) < len(VERBS):
+            await pilot.pause(0.01)
+            options = app.screen.query_one(OptionList).options
+        found = [str(option.prompt).split("\n")[0] for option in options]
+        for verb in VERBS.values():
+            keys = key_names(verb.key)
+            assert (f"{verb.title}   {keys}" if keys else verb.title) in found
+        assert len(found) == len(VERBS)
+
+
+async def test_the_palette_tells_refused_verbs_and_runs_the_chosen_one() -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        hits = [hit async for hit in VerbCommands(app.screen).search("play or pause")]
+        assert hits[0].help == "Play or pause the replay. Not now: only in a replay"
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"ask health now")
+        await pilot.pause(0.3)
+        await pilot.press("enter")
+        await press(app, pilot)
+        assert [verb for verb, _, _ in stage.control.done] == ["health"]
+
+
+async def test_help_lists_every_key_and_why_one_is_refused() -> None:
+    async with staged(story(), (120, 60)) as (app, pilot):
+        await pilot.press("?")
+        await pilot.pause()
+        told = str(app.screen.query_one(Static).render())
+        for verb in VERBS.values():
+            if verb.key:
+                assert key_names(verb.key) in told
+                assert verb.help in told
+        assert told.count("(only in a replay)") == sum(
+            verb.need is Need.REPLAY for verb in VERBS.values()
+        )
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not app.screen.is_modal
+
+
+async def test_the_footer_names_only_keys_that_work() -> None:
+    async with staged(story()) as (app, _):
+        assert "m mark" in text(app).splitlines()[-1]
+    async with staged(story(Stage(Player()))) as (app, _):
+        assert "m mark" not in text(app).splitlines()[-1]
+
+
+async def test_quit_ends_with_success() -> None:
+    async with staged(story()) as (app, pilot):
+        await pilot.press("q")
+        await pilot.pause()
+        assert app.return_code == 0
+
+
+async def test_a_secret_is_masked_and_answered() -> None:
+    from console.model.ask import Question
+
+    async with staged(story()) as (app, pilot):
+        question = Question("gpu8", "Password of root", ("first line", "[bold]second[/]"), True)
+        answer = app.run_worker(app.dialogs.ask(question))
+        await pilot.pause()
+        assert isinstance(app.focused, Input)
+        await pilot.press(*"hunter2")
+        assert "hunter2" not in text(app)
+        assert "•••••••" in text(app)
+        assert "[bold]second[/]" in text(app)
+        await pilot.press("enter")
+        assert await answer.wait() == "hunter2"
+
+
+async def test_a_confirmation_has_cancel_focused_and_wants_the_name_typed() -> None:
+    from console.model.ask import Question
+
+    async with staged(story()) as (app, pilot):
+        question = Question("kimi-base", "Restart it?", must_type="kimi-base")
+        answer = app.run_worker(app.dialogs.ask(question))
+        await pilot.pause()
+        assert app.focused is app.screen.query_one("#choice-0")
+        await pilot.press("enter")
+        assert await answer.wait() is None
+        answer = app.run_worker(app.dialogs.ask(question))
+        await pilot.pause()
+        await pilot.press("shift+tab", *"kimi", "enter")
+        await pilot.pause()
+        assert app.screen.is_modal
+        await pilot.press(*"-base", "enter")
+        assert await answer.wait() == "kimi-base"
+
+
+async def test_a_choice_returns_its_word_and_questions_come_one_at_a_time() -> None:
+    from console.model.ask import Question
+
+    async with staged(story()) as (app, pilot):
+        first = app.run_worker(app.dialogs.ask(Question("a", "one?", choices=("no", "yes"))))
+        second = app.run_worker(app.dialogs.ask(Question("b", "two?", choices=("no", "yes"))))
+        await pilot.pause()
+        await pilot.press("right", "enter")
+        assert await first.wait() == "yes"
+        await pilot.pause()
+        await pilot.press("enter")
+        assert await second.wait() == "no"
