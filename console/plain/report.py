@@ -57,9 +57,10 @@ class Report:
             case LinkChanged(failure=Failure() as failure):
                 self._aside(f"host {item.host}", _told(failure.value, item.why), item.detail)
             case LogGap():
-                self._aside(f"log {item.log}", item.text)
+                self._aside(f"log {item.log}", item.text, loud=False)
             case Noticed():
-                self._aside(item.subject, f"{item.severity}: {item.text}")
+                loud = item.severity == "error"
+                self._aside(item.subject, f"{item.severity}: {item.text}", loud=loud)
             case RecordingChanged(recording=Recording.STOPPED):
                 self._aside("recording", f"stopped: {item.why}")
             case EventsDropped():
@@ -118,12 +119,14 @@ class Report:
             counts = {"passed": self.passed, "failed": self.failed, "left_out": self.left_out}
             self._line({"event": "end", "exit": code.value, **counts, "session": session})
 
-    def _aside(self, where: str, text: str, detail: Sequence[str] = ()) -> None:
+    def _aside(
+        self, where: str, text: str, detail: Sequence[str] = (), *, loud: bool = True
+    ) -> None:
         told = (text, *detail)
         if told == self._last_aside:
             return
         self._last_aside = told
-        self._say(plain(Clean(where)), plain(Clean(text)), "", loud=True)
+        self._say(plain(Clean(where)), plain(Clean(text)), "", loud=loud)
         for line in detail:
             self.notice(f"    {plain(Clean(line))}")
 
