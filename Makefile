@@ -36,8 +36,8 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.benchmarks
 
-screenshots: $(VENV)/.run
-	$(BIN)/python -m console.command.screenshots
+screenshots: $(VENV)/.dev
+	$(BIN)/python -m tests.samples.screenshots
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

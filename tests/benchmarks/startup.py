@@ -13,25 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BARE = """
-from textual.app import App
-from textual.containers import Vertical
-from textual.widget import Widget
-from textual.widgets import Footer, Header, Static
-class Pane(Widget, can_focus=True):
-    DEFAULT_CSS = "Pane { height: 1fr; border: round gray; }"
-    def render(self):
-        return "x" * 2000
-class Bare(App):
-    def compose(self):
-        yield Static("header")
-        with Vertical():
-            yield Pane()
-            yield Pane()
-            yield Pane()
-        yield Static("footer")
-Bare().run(mouse=False)
-"""
 FIRST_PAINT_BYTES = 1500
 ROUNDS = 11
 
@@ -68,7 +49,7 @@ def run_s(argv: Sequence[str]) -> float:
 
 def figures() -> dict[str, object]:
     """Medians of alternating rounds, and their ratios."""
-    bare = [sys.executable, "-c", BARE]
+    bare = [sys.executable, "-m", "tests.ui.bare"]
     console = [sys.executable, "-m", "console", "--replay", "sample_sessions/story.toml"]
     helped = [sys.executable, "-m", "console", "--help"]
     took: dict[str, list[float]] = {"bare": [], "console": [], "help": []}

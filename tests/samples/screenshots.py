@@ -1,0 +1,55 @@
+"""`make screenshots`: pictures of the real program over the recorded night, into docs/."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+from console.control.port import Control
+from console.control.replay import Replay
+from console.model.clock import ManualClock, Pace
+from console.model.mask import Masks
+from console.session.journal import Journal
+from console.store.theme import load_theme
+from console.ui.app import ConsoleApp
+from tests.ui.stage import look
+
+ROOT = Path(__file__).parents[2]
+STORY = ROOT / "sample_sessions" / "story.toml"
+PICTURES = (
+    ("dashboard-120x40", (120, 40), "dark"),
+    ("dashboard-80x24", (80, 24), "dark"),
+    ("dashboard-light", (120, 40), "light"),
+)
+
+
+async def picture(size: tuple[int, int], theme: str) -> str:
+    """The screen at the end of the night, as SVG that needs nothing from elsewhere."""
+    replay = Replay(Journal(STORY), ManualClock(), Masks())
+    replay.player.seek(replay.player.length_us)
+
+    async def opening() -> Control:
+        return replay
+
+    app = ConsoleApp(opening, ManualClock(), Pace(), load_theme(theme))
+    async with app.run_test(size=size) as pilot:
+        while not app.is_open:
+            await pilot.pause()
+        await look(app, pilot)
+        svg = app.export_screenshot(title="spec-console")
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    return re.sub(r"terminal-\d+", "terminal-1", svg)
+
+
+def main() -> None:
+    """Draw them all."""
+    folder = ROOT / "docs"
+    folder.mkdir(exist_ok=True)
+    for name, size, theme in PICTURES:
+        (folder / f"{name}.svg").write_text(asyncio.run(picture(size, theme)))
+        print(f"docs/{name}.svg")
+
+
+if __name__ == "__main__":
+    main()
