@@ -31,7 +31,12 @@ class RunMeasured(Fact):
 
     Attributes:
         decode_tok_s: (tokens - tokens of the first chunk) / (last chunk - first chunk).
-        figures: further figures under their names (`accept_len`, `gap_p50_us`, …).
+        figures: further figures under their names (`accept_len`, `gap_p50_us`, …), as
+            `stream.measured` writes and reads them.
+        void: why the run must not count, or why there is no figure.
+        prompt: name of the prompt.
+        fingerprint: of the answer's text, which itself is kept nowhere.
+        notes: what a person should know beside the figures.
     """
 
     bench: Clean
@@ -42,6 +47,9 @@ class RunMeasured(Fact):
     figures: Figures = ()
     warm_up: bool = False
     void: Clean = NOTHING
+    prompt: Clean = NOTHING
+    fingerprint: Clean = NOTHING
+    notes: tuple[Clean, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
