@@ -147,6 +147,13 @@ class Command:
     async def read_err(self, most: int = READ_BYTES) -> bytes:
         return await self._err.read(most)
 
+    async def write(self, data: bytes) -> None:
+        try:
+            self._stdin.write(data)
+            await self._stdin.drain()
+        except ConnectionError as error:
+            raise WireError(Failure.CLOSED, "the command takes no more input") from error
+
     async def finish(self, stdin: bytes, most_bytes: int) -> Done:
         """Feed it, read both outputs and wait for its end."""
         feeding = asyncio.create_task(self._feed(stdin))

@@ -85,6 +85,13 @@ class RemoteCommand:
     async def read_err(self, most: int = READ_BYTES) -> bytes:
         return await self._err.read(most)
 
+    async def write(self, data: bytes) -> None:
+        try:
+            self._process.stdin.write(data)
+            await self._process.stdin.drain()
+        except (asyncssh.Error, OSError) as error:
+            raise WireError(Failure.CLOSED, "the command takes no more input") from error
+
     def feed(self, stdin: bytes) -> None:
         """Give it all of its input."""
         self._process.stdin.write(stdin)

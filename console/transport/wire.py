@@ -80,6 +80,10 @@ class Stream(Protocol):
         """The same for standard error."""
         ...
 
+    async def write(self, data: bytes) -> None:
+        """Give it input; WireError when it takes no more or the link was lost."""
+        ...
+
     async def close(self) -> None:
         """Let go of standard input and end the command. Safe to repeat."""
         ...
