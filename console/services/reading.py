@@ -95,8 +95,9 @@ class Reading:
         if not live:
             self._tokens.forget()
         found += self._progress()
-        if live and not self._counted():
-            found += self._token()
+        made = self._tokens.seen()
+        if live and made is not None and not self._counted():
+            found.append(TokenSeen(self._name, Clean("log"), made.tok_s, made.accept_len))
         return found
 
     def _line(self, line: Line, number: int, now_us: int, live: bool, found: list[Event]) -> None:
@@ -216,12 +217,6 @@ class Reading:
             min(last - first + 1, _MOST_SHOWN),
         )
         return [ended, self._notice("error", incident.reason, incident.remedy)]
-
-    def _token(self) -> list[Event]:
-        seen = self._tokens.seen()
-        if seen is None:
-            return []
-        return [TokenSeen(self._name, Clean("log"), seen.tok_s, seen.accept_len)]
 
     def _counted(self) -> bool:
         """Whether a counter of the server tells its tokens: then lines do not tell them twice."""
