@@ -31,9 +31,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _scale(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 1 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 1000")
+        raise argparse.ArgumentTypeError(f"a number from 1 to 1000 was expected, not {text}")
     return value
 
 

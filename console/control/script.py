@@ -70,6 +70,7 @@ class _Check:
         schema = top.text("schema", required=True)
         if schema and schema != SCHEMA:
             top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
+            self.document.refuse()
         name = top.text("name", Path(self.document.file).stem)
         self.targets = self._targets(top)
         on_fail = top.choice("on_fail", OnFail, OnFail.STOP) or OnFail.STOP

@@ -50,6 +50,7 @@ def read_fleet(document: Document) -> Fleet:
     schema = top.text("schema", required=True)
     if schema and schema != SCHEMA:
         top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
+        document.refuse()
     name = top.text("name", Path(document.file).name)
     hosts = tuple(map(_host, top.tables("host")))
     slots = tuple(_slot(table, [host.name for host in hosts]) for table in top.tables("slot"))
