@@ -101,13 +101,21 @@ def check_value(name: str, value: str, version: Version = NEWEST) -> tuple[Findi
                 names=(name,),
                 why=reading.why or reading.outcome.value,
                 written=value,
-                reads_as=reading.reads_as,
+                reads_as=_in_words(variable, reading, version),
                 meant=reading.meant,
                 version=str(version),
             )
         )
     found.extend(_age(variable, value, version))
     return tuple(found)
+
+
+def _in_words(variable: Variable, reading: Reading, version: Version) -> str:
+    """What NCCL holds: the default by its value where it has one."""
+    default = variable.default_in(version)
+    if reading.reads_as != parse.DEFAULT or default in ("auto", "unset"):
+        return reading.reads_as
+    return default
 
 
 def _severity(variable: Variable, reading: Reading) -> Severity:

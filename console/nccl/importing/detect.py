@@ -23,6 +23,7 @@ FORMATS = (
     "log",
     "proc-environ",
     "diff",
+    "config",
 )
 
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -46,6 +47,7 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r".*\.pyi?$", "python"),
         (r".*\.(json|jsonc|json5|ipynb)$", "json"),
         (r".*\.(log|out|err)(\.\d+)?$", "log"),
+        (r".*\.(toml|ini|cfg|conf|mk|hcl|tf|tfvars|nix|properties)$|(gnu)?makefile$", "config"),
         (r".*\.(md|markdown|mdx|rst|adoc|org|html?)$", "markdown"),
     )
 )
@@ -122,8 +124,8 @@ def detect(name: str, text: str, data: bytes | None = None) -> str:
         return yaml_format(head)
     if head.startswith("#!"):
         return "python" if "python" in head.partition("\n")[0] else "shell"
-    if head.lstrip()[:1] in ("{", "[") and '"' in head:
-        return "json" if not head.lstrip().startswith("[Service") else "systemd"
+    if re.match(r"\s*(\{|\[)\s*[\"{\[/]", head):
+        return "json"
     if len(_HISTORY.findall(head)) >= 2:
         return "history"
     if _LISTING.search(head) and not _EXPORT.search(head):

@@ -114,7 +114,7 @@ class Tree:
         if kind == "kubernetes" and path[-1:] not in (("data",), ("stringData",)):
             kind = "yaml"
         lines: tuple[int, ...] = (key.line,)
-        if value.style != "block" and value.line > key.line:
+        if value.style not in ("block", "folded") and value.line > key.line:
             lines = (key.line, value.line)
         items = place_scalar(key.text, value, lines, kind, self._context(path))
         yield from self._arguments(path, items)
@@ -146,13 +146,13 @@ class Tree:
             yield from read_written(text, value.line, "", replace(context, loose=True))
         elif PAIR.search(text) and _HOLDERS.search(key.text):
             inner = replace(context, loose=True, via=key.text)
-            yield from read_shell(self._text(text), value.line, inner)
+            yield from read_shell(self._text(_joined(value)), value.line, inner)
 
     def _text(self, text: str) -> str:
         return text.replace("$$", "$") if self.kind == "compose" else text
 
     def _command(self, value: Scalar, context: Context) -> Iterator[Item]:
-        yield from read_shell(self._text(value.text), value.line, context)
+        yield from read_shell(self._text(_joined(value)), value.line, context)
 
     def _sequence(self, node: Sequence, path: tuple[str, ...]) -> Iterator[Item]:
         last = next((p for p in reversed(path) if not p.isdigit()), "")
@@ -180,7 +180,7 @@ class Tree:
         """A command given as a list: the words are what they are, unless they are whole lines."""
         if all(re.search(r"\s", s.text) or NAME.match(s.text) for s in scalars):
             for scalar in scalars:
-                yield from read_shell(self._text(scalar.text), scalar.line, context)
+                yield from read_shell(self._text(_joined(scalar)), scalar.line, context)
             return
         words = [Word(s.line, [Piece(self._text(s.text), "quoted")]) for s in scalars]
         if words[0].text.startswith("-"):
@@ -224,6 +224,13 @@ class Tree:
         else:
             yield from items
         return frozenset({"content", "block", "line"})
+
+
+def _joined(scalar: Scalar) -> str:
+    """A scalar's text for the shell: folded lines are one, but keep their numbers."""
+    if scalar.style != "folded":
+        return scalar.text
+    return scalar.text.rstrip().replace("\n", " \\\n")
 
 
 def _deepest(node: Node) -> str:

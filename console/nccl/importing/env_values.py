@@ -27,12 +27,16 @@ def place_scalar(
     name: str, scalar: Scalar, lines: tuple[int, ...], kind: str, context: Context
 ) -> Iterator[Item]:
     """Items for one value; `kind` is the loader: compose, kubernetes, ansible, json, yaml."""
-    text = scalar.text.removesuffix("\n") if scalar.style == "block" else scalar.text
+    text = scalar.text
+    if scalar.style in ("block", "folded"):
+        text = text.removesuffix("\n")
+    if scalar.style == "folded":
+        text = text.replace("\n", " ").rstrip()
     if scalar.style == "plain" and text in _NULL:
         yield from _nothing(name, lines, kind, context)
         return
-    template = TEMPLATE.search(text)
-    if template is not None or _expands(text, kind):
+    alias = scalar.style == "plain" and text.startswith("*")
+    if alias or TEMPLATE.search(text) or _expands(text, kind):
         yield Found(
             name,
             State.UNRESOLVED,

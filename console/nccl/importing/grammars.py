@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from console.nccl.importing.conf import read_conf
+from console.nccl.importing.config import read_config
 from console.nccl.importing.diff import read_diff
 from console.nccl.importing.dockerfile import read_dockerfile
 from console.nccl.importing.documents import read_json_source, read_yaml_source
@@ -38,6 +39,7 @@ _GRAMMARS: dict[str, Grammar] = {
     "nccl.conf": read_conf,
     "log": read_log,
     "diff": read_diff,
+    "config": read_config,
     **{kind: _yaml(kind) for kind in ("compose", "kubernetes", "ansible", "yaml")},
 }
 

@@ -13,7 +13,7 @@ from console.nccl.version import Version, parse_version
 MAX_LINE = 2000
 """Characters of a log line that are looked at."""
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|\[[0-9;]{1,12}m")
 _SET = re.compile(r"(?<![A-Z0-9_])(NCCL_[A-Z0-9_]+) set by environment to (.*)$")
 _SET_TO = re.compile(r"NCCL INFO .*?(NCCL_[A-Z0-9_]+) set to (.*)$")
 _INVALID = re.compile(r"Invalid (NCCL_[A-Z0-9_]+) (-?\d+) \(([^)]*)\)")

@@ -21,9 +21,10 @@ _OPEN = (
     r"|\$\{[^\n{}]{0,200}(?:\$\{[^\n{}]{0,200}\}[^\n{}]{0,200})?\}|\$\([^\n]{0,400}?\)"
     r"|\{\{[^\n{}]{0,200}\}\})"
 )
-_STOP = re.compile(_OPEN + rf"|(?P<end>[\s`|<>{_FULL_WIDTH}{_CJK}])")
-_STOP_FOREIGN = re.compile(_OPEN + rf"|(?P<end>[\s`|<>{_FULL_WIDTH}])")
-_STOP_CODE = re.compile(_OPEN + r"|(?P<end>[\s`|<>])")
+_NEXT = r"[,;](?=NCCL_[A-Z])"
+_STOP = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>{_FULL_WIDTH}{_CJK}])")
+_STOP_FOREIGN = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>{_FULL_WIDTH}])")
+_STOP_CODE = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>])")
 _FOREIGN = re.compile(rf"[{_CJK}]")
 _TRAILING = ".,;:!?)]}\"'*~|\\"
 _SMART = "“”„‟‘’«»‹›"

@@ -24,9 +24,10 @@ from console.nccl.importing.prose import scan
 from console.nccl.importing.shell_env import ANY_ASSIGNED, assigned, place
 from console.nccl.importing.shell_lex import Lexer
 from console.nccl.importing.shell_syntax import Builder, Command
-from console.nccl.importing.shell_text import Comment, Token, Word, default_of
+from console.nccl.importing.shell_text import Comment, Piece, Token, Word, default_of
 
 _DIRECTIVE = re.compile(r"#(SBATCH|PBS|BSUB|\$|COBALT|FLUX:?)\s")
+_WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _ASSIGNING = re.compile(r"\$\{(NCCL_[A-Za-z0-9_]+):?=")
 _NOT_EXPORTED = "a shell variable, never exported: not in the environment of the server"
 
@@ -78,11 +79,9 @@ class Script:
     def _comment(self, comment: Comment) -> None:
         directive = _DIRECTIVE.match(comment.text)
         if directive is not None and "NCCL_" in comment.text:
-            words = [
-                token
-                for token in Lexer(comment.text[directive.end() :], comment.line).run()
-                if isinstance(token, Word)
-            ]
+            # Batch systems read these lines themselves: quotes still guard commas in them.
+            text = comment.text[directive.end() :].partition(" #")[0]
+            words = [Word(comment.line, [Piece(w[0], "plain")]) for w in _WORD.finditer(text)]
             found = list(commands.directive(words, self.context))
             if self.ran and directive[1] == "SBATCH":
                 why = "sbatch stops reading directives at the first command"
@@ -158,7 +157,7 @@ class Script:
         inherited = name in self.exported or self.all_exported or context.loose
         if one.state is State.SET and not inherited and "ENV_NCCL" not in word.text:
             self.pending.setdefault(name, []).append(len(self.items))
-            one = lost(name, value.text, one.lines, _NOT_EXPORTED)
+            one = replace(one, state=State.LOST, scope="", why=_NOT_EXPORTED)
         elif inherited:
             self.exported.add(name)
         self._add(one)

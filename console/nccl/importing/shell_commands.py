@@ -19,7 +19,9 @@ from console.nccl.importing.found import (
     State,
     lost,
     refused,
+    restate,
 )
+from console.nccl.importing.prose import scan
 from console.nccl.importing.shell_declare import Shell
 from console.nccl.importing.shell_env import ANY_ASSIGNED, assigned, flags, place
 from console.nccl.importing.shell_output import SHELLS, fed, printed
@@ -76,7 +78,10 @@ def interpret(
     name = basename(words[0])
     rest = words[1:]
     handler = _HANDLERS.get(name)
-    if handler is not None:
+    if name.lower() == "rem":
+        text = " ".join(word.text for word in rest)
+        yield from restate(scan(text, words[0].line), State.COMMENTED)
+    elif handler is not None:
         yield from handler(shell, rest, replace(context, via=name), command)
     elif name in ("env", "sudo", "doas"):
         yield from _env(shell, name, rest, command, context, scoped)

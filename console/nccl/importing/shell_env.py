@@ -80,16 +80,18 @@ def exported_list(value: Word, context: Context, *, bare: bool = True) -> Iterat
     """NAME=value entries between commas, as srun --export, qsub -v and apptainer --env cut
     them: a comma inside a value ends it unless quoted."""
     last: tuple[str, str] | None = None
-    at = 0
-    for entry in _LIST_ENTRY.finditer(value.text):
-        text, at = entry[0].strip(), entry.end()
+    whole = value.text
+    if len(whole) > 1 and whole[0] == whole[-1] and whole[0] in "'\"":
+        whole = whole[1:-1]
+    for entry in _LIST_ENTRY.finditer(whole):
+        text = entry[0].strip()
         name, equals, rest = text.partition("=")
         if equals:
             last = (name, rest)
             if NAME.fullmatch(name):
                 quoted = len(rest) > 1 and rest[0] == rest[-1] and rest[0] in "'\""
                 plain = rest[1:-1] if quoted else rest
-                kind = "expansion" if "$" in plain and not value.resolved else "plain"
+                kind = "expansion" if "$" in plain else "plain"
                 yield place(name, Word(value.line, [Piece(plain, kind)]), context)
         elif NAME.fullmatch(text):
             yield from_caller(text, value.line, context)
@@ -97,7 +99,6 @@ def exported_list(value: Word, context: Context, *, bare: bool = True) -> Iterat
         elif bare and last is not None and NAME.fullmatch(last[0]) and _is_value(last[0], text):
             why = f"the list splits at commas: {text} is taken for a variable to pass on"
             yield Problem(Severity.ERROR, (last[0],), (value.line,), why, reads_as=last[1])
-    del at
 
 
 def _is_value(name: str, text: str) -> bool:
@@ -171,6 +172,9 @@ def argument_only(pair: tuple[str, Word]) -> Iterator[Item]:
 
 def _handed(value: Word, context: Context, *, comma: bool) -> Iterator[Item]:
     text = value.text
+    if NAME.fullmatch(text):
+        yield from_caller(text, value.line, context)
+        return
     if comma and re.search(r",[A-Za-z_][A-Za-z0-9_]*=", text):
         cut = re.split(r",(?=[A-Za-z_][A-Za-z0-9_]*=)", text)
         for part in cut:

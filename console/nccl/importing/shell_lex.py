@@ -243,8 +243,9 @@ class Lexer:
 
     def _array(self, word: Word) -> None:
         """NAME=( ... ): kept as one word whose text is the inside."""
-        stop = closing(self.text, self.at, "(", ")")
+        stop = -1 if self.broken >= MAX_BROKEN else closing(self.text, self.at, "(", ")")
         if stop < 0:
+            self.broken += 1
             word.pieces.append(Piece("(", "plain"))
             self.at += 1
             return

@@ -116,7 +116,7 @@ def _entry(key: str, value: str, offset: int, row: _Row, context: Context) -> It
     elif key == "EnvironmentFile":
         yield Elsewhere(value.strip().removeprefix("-"), row.line)
     elif (key.startswith("Exec") or key == "PodmanArgs") and "NCCL_" in value:
-        yield from _exec(value, offset, row, context)
+        yield from _exec(key, value, offset, row, context)
 
 
 def words(text: str) -> list[tuple[int, str]] | None:
@@ -175,9 +175,9 @@ def _environment(value: str, offset: int, row: _Row) -> Iterator[Item]:
             yield Found(name, State.SET, (line,), value=text.replace("%%", "%"))
 
 
-def _exec(value: str, offset: int, row: _Row, context: Context) -> Iterator[Item]:
+def _exec(key: str, value: str, offset: int, row: _Row, context: Context) -> Iterator[Item]:
     """An Exec line: words as systemd cuts them; $NAME and specifiers stay unresolved."""
-    cut = words(value.lstrip("@-:+!"))
+    cut = words(value if key == "PodmanArgs" else value.lstrip("@-:+!"))
     if not cut:
         return
     parts = []
@@ -188,6 +188,8 @@ def _exec(value: str, offset: int, row: _Row, context: Context) -> Iterator[Item
             if piece:
                 word.pieces.append(Piece(piece.replace("$$", "$").replace("%%", "%"), kind))
         parts.append(word)
+    if parts[0].text.startswith("-"):
+        parts.insert(0, Word(row.line, [Piece("podman", "quoted")]))
     if PAIR.match(parts[0].text):
         name, _, text = parts[0].text.partition("=")
         why = "systemd takes it for the program's path: the unit fails to start"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Scalar:
-    """`style` is plain, single, double or block; for plain null and empty nodes text is ''."""
+    """`style` is plain, single, double, block or folded; text is empty for empty nodes."""
 
     text: str
     style: str

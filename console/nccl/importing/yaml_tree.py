@@ -147,7 +147,7 @@ class Blocks:
     def _value(self, text: str, indent: int, line: int, depth: int) -> Node:
         text = self._without_property(text)
         if _BLOCK.match(text):
-            return self._block(indent, line)
+            return self._block("folded" if text[0] == ">" else "block", indent, line)
         if text[:1] in "[{" and not text.startswith("{{"):
             return self._flow(text, line)
         if text[:1] in "\"'":
@@ -164,7 +164,7 @@ class Blocks:
             self._next()
         return Scalar(" ".join(parts), "plain", line)
 
-    def _block(self, indent: int, line: int) -> Scalar:
+    def _block(self, style: str, indent: int, line: int) -> Scalar:
         start = self.at
         margin: int | None = None
         lines: list[str] = []
@@ -178,7 +178,7 @@ class Blocks:
             lines.append(row)
             self.at += 1
         body = "\n".join(row[margin or 0 :] for row in lines)
-        return Scalar(body, "block", self.first + start if lines else line)
+        return Scalar(body, style, self.first + start if lines else line)
 
     def _flow(self, text: str, line: int) -> Node:
         parts = [text]
