@@ -4,6 +4,7 @@ together, and what the loader does. Each finding carries the lines it speaks of.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from console.nccl.check import check_value
 from console.nccl.finding import Finding, Origin, Severity
@@ -21,6 +22,8 @@ def review(
     """Findings about a source in the order of its lines. The library's version is the one the
     source itself reports (a log), else `version`, else the newest known."""
     holds = imported.version or version or NEWEST
+    if imported.format == "nccl.conf" and holds >= (2, 30):
+        imported = _without_returns(imported)
     found = [
         *_problems(imported),
         *_values(imported, holds),
@@ -29,6 +32,12 @@ def review(
     ]
     unique = dict.fromkeys(found)
     return tuple(sorted(unique, key=lambda f: (min((o.line for o in f.at), default=0), f.rule)))
+
+
+def _without_returns(imported: Imported) -> Imported:
+    """A conf file as 2.30 and later read it: carriage returns at line ends are gone."""
+    found = tuple(replace(one, value=one.value.removesuffix("\r")) for one in imported.found)
+    return replace(imported, found=found)
 
 
 def _at(imported: Imported, lines: Iterable[int]) -> tuple[Origin, ...]:

@@ -92,7 +92,8 @@ def read_debug(variable: Variable, value: str, version: Version) -> Reading:
 
 
 def read_subsystems(variable: Variable, value: str, version: Version) -> Reading:
-    """Lists of log parts or levels: unknown words are dropped without a line."""
+    """Lists of log parts or levels. An unknown word is dropped without a line up to 2.29; from
+    2.30 it makes the whole list fall back to the default (seen in 2.32.3)."""
     if value == "":
         return Reading(Outcome.EMPTY, "none", "an empty list")
     known = variable.values_in(version)
@@ -103,6 +104,7 @@ def read_subsystems(variable: Variable, value: str, version: Version) -> Reading
     if not bad:
         return Reading(Outcome.TAKEN, value)
     left = ",".join(word.upper() for word in words if word not in bad) or "none"
+    left = DEFAULT if version >= (2, 30) else left
     meant = _tidy(value, {word.lower(): word for word in known})
     return Reading(Outcome.IGNORED, left, f"unknown: {', '.join(map(repr, bad))}", meant)
 

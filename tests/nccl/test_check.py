@@ -72,6 +72,8 @@ def test_the_six_pass_with_notes_only(version: Version) -> None:
         ("DEBUG", "ATTN", V27, "error", "no logging", "WARN"),
         ("DEBUG", "INFO ", V27, "error", "no logging", "INFO"),
         ("DEBUG_SUBSYS", "INIT，ENV", V27, "error", "none", "INIT,ENV"),
+        ("DEBUG_SUBSYS", "GRAPH,BAD", V27, "error", "GRAPH", ""),
+        ("DEBUG_SUBSYS", "GRAPH,BAD", V32, "error", "INIT,BOOTSTRAP,ENV", ""),
         ("SOCKET_FAMILY", "ipv4", V27, "error", "default", "AF_INET"),
         ("SOCKET_IFNAME", "e", V27, "error", "default", ""),
         ("SOCKET_IFNAME", '"eno1"', V27, "error", "", "eno1"),
