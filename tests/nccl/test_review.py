@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from console.nccl.finding import Finding, Severity, worst
+from console.nccl.importing.found import conflicts
 from console.nccl.importing.read import import_source
 from console.nccl.review import review
 from console.nccl.version import Version
@@ -47,6 +48,12 @@ def test_a_conf_file_s_carriage_return_matters_up_to_2_29() -> None:
     imported = import_source("NCCL_PROTO=LL\r\n", "nccl.conf")
     assert worst(review(imported, V27)) is Severity.ERROR
     assert worst(review(imported, V32)) is Severity.NOTE
+
+
+def test_of_two_entries_in_one_container_the_last_holds() -> None:
+    pair = "- {name: NCCL_ALGO, value: Ring}\n- {name: NCCL_ALGO, value: Tree}\n"
+    (conflict,) = conflicts(import_source("env:\n" + pair, "pod.k8s.yaml"))
+    assert conflict.winner == "Tree"
 
 
 def test_a_conflict_names_the_winner_where_the_loader_decides() -> None:

@@ -141,7 +141,7 @@ class Tree:
             items = read_written(text, value.line, key.text, context)
             yield from (replace(i, target="") if isinstance(i, Found) else i for i in items)
         elif _COMMANDS.match(key.text):
-            yield from self._command(value, context)
+            yield from read_shell(self._text(_joined(value)), value.line, context)
         elif value.style == "block" and PAIR.search(text):
             yield from read_written(text, value.line, "", replace(context, loose=True))
         elif PAIR.search(text) and _HOLDERS.search(key.text):
@@ -150,9 +150,6 @@ class Tree:
 
     def _text(self, text: str) -> str:
         return text.replace("$$", "$") if self.kind == "compose" else text
-
-    def _command(self, value: Scalar, context: Context) -> Iterator[Item]:
-        yield from read_shell(self._text(_joined(value)), value.line, context)
 
     def _sequence(self, node: Sequence, path: tuple[str, ...]) -> Iterator[Item]:
         last = next((p for p in reversed(path) if not p.isdigit()), "")

@@ -128,7 +128,8 @@ def conflicts(imported: Imported) -> tuple[Conflict, ...]:
         values = tuple(dict.fromkeys(one.value for one in places))
         if len(values) < 2:
             continue
-        ordered = all(not one.scope and not one.conditional for one in places)
+        one_scope = len({one.scope for one in places}) == 1
+        ordered = one_scope and not any(one.conditional for one in places)
         same_target = len({one.target for one in places}) == 1
         winner = None
         if imported.order and ordered and same_target:
