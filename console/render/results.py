@@ -9,6 +9,7 @@ from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.render.label import label
+from console.render.spans import wrapped
 from console.render.units import EMPTY, counted, rate
 from console.stream.run_events import VerdictReached
 from console.stream.state import Bench, State
@@ -27,15 +28,16 @@ def bench_lines(state: State) -> tuple[Spans, ...]:
     return tuple(reversed(found)) or ((Span(NO_BENCH, Role.DIM),),)
 
 
-def verdict_lines(state: State) -> tuple[Spans, ...]:
-    """The newest verdict, with its interval and every reason."""
+def verdict_lines(state: State, room: int) -> tuple[Spans, ...]:
+    """The newest verdict, its interval and every reason, wrapped to `room` cells."""
     if not state.verdicts:
         return ((Span(NO_VERDICT, Role.DIM),),)
     newest = state.verdicts[-1]
     lines: list[Spans] = [(Span(label(newest.verdict), Role.STRONG), Span(_interval(newest)))]
-    if newest.text:
-        lines.append((Span(label(newest.text)),))
-    lines.extend((Span("! ", Role.WARNING), Span(label(reason))) for reason in newest.reasons)
+    lines.extend((Span(part),) for part in wrapped(label(newest.text), room))
+    for reason in newest.reasons:
+        for place, part in enumerate(wrapped(label(reason), room - 2)):
+            lines.append((Span("  " if place else "! ", Role.WARNING), Span(part)))
     return tuple(lines)
 
 

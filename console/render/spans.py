@@ -50,6 +50,17 @@ def spread(left: Spans, right: Spans, room: int) -> Spans:
     return (*fitted(left, room - taken), Span(" "), *right)
 
 
+def wrapped(text: str, room: int) -> list[str]:
+    """Words in lines of at most `room` cells; a word that is longer stands alone, to be cut."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(lines[-1]) + 1 + width(word) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 def joined(parts: Iterable[Spans], gap: str = "  ", role: Role = Role.TEXT) -> Spans:
     """The non-empty parts with `gap` between them."""
     found: list[Span] = []

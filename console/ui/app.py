@@ -19,15 +19,15 @@ from console.model.ask import Question
 from console.model.clock import Clock, Pace
 from console.model.verb import VERBS, Verb
 from console.render.label import label
-from console.store.theme import Theme, load_theme, theme_names
-from console.store.toml import BadFile
+from console.store.theme import Theme
 from console.ui.ask import Answered, Dialogs
 from console.ui.palette import VerbCommands
 from console.ui.screens.opening import Opening
-from console.ui.theme import Ink, screen_theme
+from console.ui.theme import Ink
+from console.ui.themes import Themes
 
 if TYPE_CHECKING:
-    from console.control.port import Argument, Control
+    from console.control.port import Control
     from console.ui.follow import Follow
     from console.ui.screens.dashboard import Dashboard
 
@@ -71,9 +71,7 @@ class ConsoleApp(App[None]):
         self._clock = clock
         self._pace = pace
         self._recorded = recorded
-        self._themes = {theme.name: theme}
-        self.register_theme(screen_theme(theme))
-        self.theme = theme.name
+        self.themes = Themes(self, theme)
 
     def get_default_screen(self) -> Opening:
         return Opening(self.ink)
@@ -98,21 +96,29 @@ class ConsoleApp(App[None]):
         return True
 
     def action_verb(self, verb: str) -> None:
-        """What a key of the verb table does."""
-        self.act(verb)
-
-    def act(self, verb: str) -> None:
-        """Run a verb, or say why not."""
+        """Run a verb, or say why not: where every key and palette entry ends."""
         refusal = self.refusal(verb)
         if refusal is not None:
             self.say(f"{VERBS[verb].title}: {refusal}", good=False)
-        elif own := self._own().get(verb):
-            own()
-        elif move := self.dashboard.moves.get(verb):
-            move()
-            self.follow.look()
-        else:
-            self.run_worker(self._do(VERBS[verb]), group="verbs")
+            return
+        match verb:
+            case "view.quit":
+                self.exit()
+            case "view.palette":
+                self.action_command_palette()
+            case "view.help":
+                from console.ui.screens.help import Help
+
+                self.push_screen(Help(self.ink, self.refusal))
+            case "view.theme":
+                for wrong in self.themes.load_all():
+                    self.say(wrong, good=False)
+                self.search_themes()
+            case _ if verb in self.dashboard.moves:
+                self.dashboard.moves[verb]()
+                self.follow.look()
+            case _:
+                self.run_worker(self._do(VERBS[verb]), group="verbs")
 
     def say(self, text: str, good: bool) -> None:
         """Tell a person how what was asked for has ended."""
@@ -123,7 +129,7 @@ class ConsoleApp(App[None]):
         """A key whose verb is refused comes here: say why."""
         for verb in VERBS.values():
             if event.key in verb.key.split(",") and self.refusal(verb.id) is not None:
-                self.act(verb.id)
+                self.action_verb(verb.id)
 
     def action_help_quit(self) -> None:
         """What ctrl+c does: nothing but say how to leave."""
@@ -143,44 +149,20 @@ class ConsoleApp(App[None]):
         self.is_open = True
         self.run_worker(self.follow.run(), group="follow")
 
-    def _own(self) -> dict[str, Callable[[], object]]:
-        return {
-            "view.help": self._help,
-            "view.palette": self.action_command_palette,
-            "view.theme": self._choose_theme,
-            "view.quit": self.exit,
-        }
-
     async def _do(self, verb: Verb) -> None:
-        arguments = await self._arguments(verb)
-        if arguments is None:
+        from console.ui.questions import NotUnderstood, arguments
+
+        try:
+            given = await arguments(verb, self.dialogs)
+        except NotUnderstood as error:
+            self.say(str(error), good=False)
             return
-        outcome = await self.control.do(verb.id, self.dashboard.servers.selected, arguments)
+        if given is None:
+            return
+        outcome = await self.control.do(verb.id, self.dashboard.servers.selected, given)
         self.follow.look()
         if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
             self.say(label(outcome.text), outcome.ok)
-
-    async def _arguments(self, verb: Verb) -> dict[str, Argument] | None:
-        """What the verb needs to be told; None when the person declined."""
-        from console.render.units import clock_us
-
-        if verb.id == "replay.goto":
-            typed = await self.dialogs.ask(Question(verb.title, "Time: 12:41, 1:02:03 or seconds"))
-            at_us = clock_us(typed) if typed is not None else None
-            if typed is not None and at_us is None:
-                self.say(f"{typed} is no time such as 12:41", good=False)
-            return None if at_us is None else {"at_us": at_us}
-        if verb.id == "replay.find":
-            typed = await self.dialogs.ask(Question(verb.title, "Text of an event or a log line"))
-            return {"text": typed} if typed else None
-        found: dict[str, Argument] = {}
-        for field in verb.script or ():
-            if field.required:
-                typed = await self.dialogs.ask(Question(verb.title, field.help))
-                if not typed:
-                    return None
-                found[field.name] = typed
-        return found
 
     def _show_question(self, question: Question, done: Answered) -> None:
         from console.ui.screens.dialog import Dialog
@@ -188,26 +170,8 @@ class ConsoleApp(App[None]):
         # Questions come from tasks of services: the screen is pushed from the app's own.
         self.call_later(lambda: self.push_screen(Dialog(question), done))
 
-    def _help(self) -> None:
-        from console.ui.screens.help import Help
-
-        self.push_screen(Help(self.ink, self.refusal))
-
-    def _choose_theme(self) -> None:
-        for name in theme_names():
-            if name not in self._themes:
-                try:
-                    self._themes[name] = load_theme(name)
-                except BadFile as error:
-                    self.say(str(error.problems[0]), good=False)
-                    continue
-                self.register_theme(screen_theme(self._themes[name]))
-        for name in set(self.available_themes) - set(self._themes):
-            self.unregister_theme(name)
-        self.search_themes()
-
     def _themed(self, theme: ScreenTheme) -> None:
-        self.ink = Ink(self._themes[theme.name])
+        self.ink = self.themes.ink(theme.name)
         if self.is_open:
             self.dashboard.wear(self.ink)
 

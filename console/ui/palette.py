@@ -46,4 +46,4 @@ class VerbCommands(Provider):
         return verb.help if refusal is None else f"{verb.help} Not now: {refusal}"
 
     def _call(self, verb: Verb) -> partial[None]:
-        return partial(self._console.act, verb.id)
+        return partial(self._console.action_verb, verb.id)

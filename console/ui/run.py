@@ -41,6 +41,9 @@ async def run(
             time to import and start what is slow.
         dialogs: the Ask port that services are given; its questions appear here.
         recorded: how many bytes are recorded so far.
+
+    Raises:
+        What `opening` raised; the terminal is restored by then.
     """
     if not on_terminal():
         print(NO_TERMINAL, file=sys.stderr)
@@ -51,6 +54,8 @@ async def run(
     app = ConsoleApp(opening, clock, pace, theme, dialogs, recorded)
     with _ended_by_signals(app.exit) as ended:
         await app.run_async(mouse=False)
+    if app.defect is not None and not app.is_open:
+        raise app.defect
     if app.defect is not None:
         told = safe(f"{type(app.defect).__name__}: {app.defect}")
         print(f"spec-console stopped because of a defect: {told}", file=sys.stderr)

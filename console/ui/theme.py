@@ -19,6 +19,7 @@ from textual.theme import Theme as ScreenTheme
 from console.model import ansi
 from console.model.palette import Role
 from console.model.span import Span
+from console.render.spans import fitted
 from console.store.theme import Pen, Theme
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ class Ink:
         return _merged((text, self._roles[role]) for text, role in spans)
 
     def strip(self, spans: Iterable[Span], room: int, over: Style | None = None) -> Strip:
-        """Spans as one line of exactly `room` cells; `over` is laid over the whole of it."""
-        segments = self.segments(spans)
+        """Spans as one line of exactly `room` cells, a cut marked; `over` is laid over it."""
+        segments = self.segments(fitted(tuple(spans), room))
         if over is not None:
             segments = [Segment(text, (style or self.ground) + over) for text, style, _ in segments]
         return Strip(segments).adjust_cell_length(room, self.ground if over is None else over)

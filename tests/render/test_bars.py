@@ -161,7 +161,7 @@ def test_why_there_are_no_lines() -> None:
 
 def test_results_say_when_there_are_none() -> None:
     assert [plain_text(line) for line in bench_lines(State())] == [NO_BENCH]
-    assert [plain_text(line) for line in verdict_lines(State())] == [NO_VERDICT]
+    assert [plain_text(line) for line in verdict_lines(State(), 40)] == [NO_VERDICT]
 
 
 def test_results() -> None:
@@ -183,11 +183,16 @@ def test_results() -> None:
         "● baseline base 0 runs  not valid"
     ]
     verdict = VerdictReached(
-        Clean("a"), Clean("b"), Clean("NOT COMPARABLE"), Clean(""), reasons=(Clean("other env"),)
+        Clean("a"),
+        Clean("b"),
+        Clean("NOT COMPARABLE"),
+        Clean(""),
+        reasons=(Clean("another environment"),),
     )
-    assert [plain_text(line) for line in verdict_lines(State(verdicts=(verdict,)))] == [
+    assert [plain_text(line) for line in verdict_lines(State(verdicts=(verdict,)), 16)] == [
         "NOT COMPARABLE",
-        "! other env",
+        "! another",
+        "  environment",
     ]
 
 

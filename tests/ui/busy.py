@@ -25,17 +25,19 @@ _LINE = (
 
 
 async def main(word: str) -> Exit:
-    """Run until somebody quits. A word that is no number shows what a defect looks like."""
+    """Run until somebody quits. The words `refused` and `broken` show bad ends."""
     clock, pace = SystemClock(), Pace()
     growing: list[asyncio.Task[None]] = []
 
     async def opening() -> Control:
-        from tests.ui.stage import Stage, story
+        from tests.ui.stage import Broken, Stage, story
 
-        if not word.isdecimal():
-            raise ValueError("\x1b[2J is no rate")
-        rate = int(word)
+        if word == "refused":
+            raise PermissionError("nothing to open")
         stage = story(Stage(clock=clock))
+        if word == "broken":
+            stage.control.timeline = Broken(stage.timeline)
+        rate = int(word) if word.isdecimal() else 0
         if rate:
             growing.append(asyncio.create_task(_grow(stage, rate, clock, pace)))
         return stage.control
@@ -58,4 +60,7 @@ async def _grow(stage: Stage, rate: int, clock: Clock, pace: Pace) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1])))
+    try:
+        sys.exit(asyncio.run(main(sys.argv[1])))
+    except PermissionError as error:
+        sys.exit(f"refused: {error}")

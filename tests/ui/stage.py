@@ -95,6 +95,17 @@ class Control:
         return self.outcome
 
 
+class Broken(Timeline):
+    """A timeline that has a defect."""
+
+    def __init__(self, whole: Timeline) -> None:
+        vars(self).update(vars(whole))
+
+    @property
+    def now_us(self) -> int:
+        raise ValueError("\x1b[2J is no time")
+
+
 class Stage:
     """A timeline, its clock and a control, filled by hand."""
 

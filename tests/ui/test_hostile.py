@@ -87,9 +87,9 @@ async def written_for(stage: Stage) -> str:
         while not app.is_open:
             await pilot.pause()
         await look(app, pilot)
-        app.act("logs.right")
+        app.action_verb("logs.right")
         await look(app, pilot)
-        app.act("servers.down")
+        app.action_verb("servers.down")
         await look(app, pilot)
         app.say(stage.control.outcome.text, True)
         await look(app, pilot)

@@ -85,14 +85,14 @@ async def test_long_lines_scroll_sideways_with_marks() -> None:
         assert shown(text(app))[1].startswith("…03.0004.0005.")
         assert shown(text(app))[1].endswith("…")
         for _ in range(30):
-            app.act("logs.right")
+            app.action_verb("logs.right")
         await look(app, pilot)
         assert shown(text(app))[1].endswith("0039.")
         assert shown(text(app))[0] == "…"
         await press(app, pilot, "H")
         assert shown(text(app))[1].endswith("…")
         for _ in range(30):
-            app.act("logs.left")
+            app.action_verb("logs.left")
         await look(app, pilot)
         assert shown(text(app))[0] == "line 0"
 

@@ -46,6 +46,14 @@ def test_a_defect_is_one_line_and_no_traceback() -> None:
     with Terminal([*ARGV, "broken"], cols=80, rows=24, cwd=ROOT) as terminal:
         assert terminal.wait_exit(20) == Exit.INTERNAL
         told = terminal.output.decode()
-        assert "spec-console stopped because of a defect: ValueError: �[2J is no rate" in told
+        assert "spec-console stopped because of a defect: ValueError: �[2J is no time" in told
         assert "Traceback" not in told
         assert b"\x1b[?1049l" in terminal.output
+
+
+def test_what_cannot_be_opened_is_told_by_whoever_opens_it() -> None:
+    with Terminal([*ARGV, "refused"], cols=80, rows=24, cwd=ROOT) as terminal:
+        assert terminal.wait_exit(20) == 1
+        told = terminal.output
+        assert told.rstrip().endswith(b"refused: nothing to open")
+        assert told.index(b"\x1b[?1049l") < told.index(b"refused: nothing")

@@ -68,7 +68,7 @@ async def test_a_hundred_servers_scroll_and_say_where_they_are() -> None:
         assert "3–7 of 100" in text(app)
         assert "▶ server-006" in text(app)
         for _ in range(110):
-            app.act("servers.down")
+            app.action_verb("servers.down")
         await pilot.pause()
         assert "96–100 of 100" in text(app)
         assert "▶ server-099" in text(app)

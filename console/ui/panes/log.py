@@ -47,7 +47,10 @@ class Log(Pane):
         self._sight = sight
         self.window.look(sight.logs, log, cell.mark.end if cell else 0, self.depth)
         self._say(sight, cell)
-        self._repaint()
+        shown = tuple(self.window.lines)
+        if shown != self._shown or not shown:
+            self._shown = shown
+            self.refresh_rows()
 
     def follow(self) -> None:
         """Go to the newest line and stay there."""
@@ -118,12 +121,6 @@ class Log(Pane):
     def _again(self) -> None:
         if self._sight is not None:
             self.show(self._sight)
-
-    def _repaint(self) -> None:
-        shown = tuple(self.window.lines)
-        if shown != self._shown or not shown:
-            self._shown = shown
-            self.refresh_rows()
 
     def _say(self, sight: Sight, cell: LogCell | None) -> None:
         title = [Span("Log", Role.TITLE)]

@@ -7,6 +7,7 @@ from textual.strip import Strip
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.render.results import verdict_lines
+from console.stream.run_events import VerdictReached
 from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
@@ -18,7 +19,8 @@ class Verdict(Pane):
     def __init__(self, ink: Ink) -> None:
         super().__init__(ink, "verdict")
         self.title = (Span("Verdict", Role.TITLE),)
-        self._verdicts: object = None
+        self._verdicts: tuple[VerdictReached, ...] | None = None
+        self._wide = 0
         self._lines: tuple[Spans, ...] = ()
 
     @property
@@ -27,10 +29,10 @@ class Verdict(Pane):
         return max(1, len(self._lines))
 
     def show(self, sight: Sight) -> None:
-        if sight.state.verdicts is self._verdicts:
+        if sight.state.verdicts is self._verdicts and self.room == self._wide:
             return
-        self._verdicts = sight.state.verdicts
-        self._lines = verdict_lines(sight.state)
+        self._verdicts, self._wide = sight.state.verdicts, self.room
+        self._lines = verdict_lines(sight.state, self.room)
         self.refresh_rows()
 
     def row(self, y: int) -> Strip:

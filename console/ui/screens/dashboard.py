@@ -61,7 +61,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
         self.replay = Replay(ink, "replay")
         self.keys = Keys(ink, "keys")
         self.results = Horizontal(self.chart, self.verdict, id="results")
-        self.moves: Mapping[str, Callable[[], None]] = self._moves()
+        self.moves: Mapping[str, Callable[[], object]] = self._moves()
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -123,7 +123,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
         if self._sight is not None:
             self.show(self._sight)
 
-    def _moves(self) -> Mapping[str, Callable[[], None]]:
+    def _moves(self) -> Mapping[str, Callable[[], object]]:
         log, servers = self.log_pane, self.servers
         return {
             "tail": log.follow,
@@ -138,15 +138,9 @@ class Dashboard(Screen[None], inherit_bindings=False):
             "logs.left": partial(log.scroll_cells, -1),
             "logs.right": partial(log.scroll_cells, 1),
             "view.maximise": self.maximise,
-            "view.next": self._next,
-            "view.previous": self._previous,
+            "view.next": partial(self.focus_next, Pane),
+            "view.previous": partial(self.focus_previous, Pane),
         }
-
-    def _next(self) -> None:
-        self.focus_next(Pane)
-
-    def _previous(self) -> None:
-        self.focus_previous(Pane)
 
     def _arrange(self) -> None:
         """Heights for this size: rows of servers first, the log takes what is left."""
