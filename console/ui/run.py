@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from console.model.clock import Clock, Pace
 from console.model.exits import Exit
 from console.store.theme import Theme
+from console.ui.app import ConsoleApp
 from console.ui.ask import Dialogs
+from console.ui.theme import safe
 
 if TYPE_CHECKING:
     from console.control.port import Control
@@ -48,9 +50,6 @@ async def run(
     if not on_terminal():
         print(NO_TERMINAL, file=sys.stderr)
         return Exit.USAGE
-    from console.ui.app import ConsoleApp
-    from console.ui.theme import safe
-
     app = ConsoleApp(opening, clock, pace, theme, dialogs, recorded)
     with _ended_by_signals(app.exit) as ended:
         await app.run_async(mouse=False)
