@@ -31,6 +31,15 @@ class _Begun:
 
 
 @dataclass(frozen=True, slots=True)
+class _End:
+    """How a file ended: at which offset, why, and how many files after it were skipped."""
+
+    offset: int
+    truncated: bool = False
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class _Anchor:
     """An offset, and the bytes just before it: they prove later that it is the same file."""
 
@@ -111,12 +120,12 @@ class Follower:
         if not self._file:
             self._start(begun, gather=self._last_lines is not None)
         elif begun.file != self._file:
-            yield from self._over()
+            yield from self._emitter.send(over=True)
             text = f"{before}; another file now, lost what followed byte {splitter.fed:,}"
             yield self._emitter.gap(GapKind.LINK, text, None)
             self._start(begun)
         elif begun.size < splitter.taken or begun.offset != wanted.offset:
-            yield from self._over()
+            yield from self._emitter.send(over=True)
             yield self._emitter.gap(GapKind.TRUNCATED, f"{before}; truncated: restarted at 0", None)
             self._restart()
             if begun.offset == 0:
@@ -147,14 +156,10 @@ class Follower:
         self._file = ""
         self._last_lines = None
 
-    def _over(self) -> Iterator[LogMoved]:
-        """Nothing more will come of this file: an unfinished line is a line."""
-        return self._emitter.send(over=True)
-
     async def _follow(self, parts: Parts, data: bytes) -> AsyncGenerator[LogMoved, None]:
-        end: tuple[str, int] | None = None
+        end: _End | None = None
         same = self._take(data)
-        while same and (end is None or self._position < end[1]):
+        while same and (end is None or self._position < end.offset):
             due_s = self._emitter.due_s()
             part = None if due_s == 0 else await parts.next(due_s)
             match part:
@@ -167,14 +172,17 @@ class Follower:
                 case Out():
                     same = self._take(_bytes_of(part))
         if self._held and self._choosing:
-            self._release(self._last_begin(self._held))
-        for last in self._over():
+            self._release(self._chosen())
+        for last in self._emitter.send(over=True):
             yield last
         if not same:
             text = "replaced while it was not followed: restarted at 0"
             yield self._emitter.gap(GapKind.TRUNCATED, text, None)
-        elif end is not None and end[0] == "truncated":
+        elif end is not None and end.truncated:
             yield self._emitter.gap(GapKind.TRUNCATED, "truncated: restarted at 0", None)
+        elif end is not None and end.skipped:
+            text = f"rotated more than once: {end.skipped} between were not followed"
+            yield self._emitter.gap(GapKind.ROTATED, text, None)
         else:
             text = "rotated: the old file was read to its end"
             yield self._emitter.gap(GapKind.ROTATED, text, 0)
@@ -190,12 +198,16 @@ class Follower:
         if len(self._held) < self._target:
             return True
         if self._choosing:
-            self._release(self._last_begin(self._held[: self._target]))
+            self._release(self._chosen())
         elif self._held.startswith(self._anchor.before):
             self._release(self._target)
         else:
             return False
         return True
+
+    def _chosen(self) -> int:
+        data = self._held[: self._target]
+        return _last_begin(data, self._last_lines or 0, inside=self._window > 0)
 
     def _release(self, begin: int) -> None:
         """Let what was held go on, without its first `begin` bytes."""
@@ -215,14 +227,15 @@ class Follower:
         if ahead is not None and ahead.offset <= self._emitter.splitter.taken:
             self._anchor, self._next_anchor = ahead, None
 
-    def _last_begin(self, data: bytes) -> int:
-        """Where the last lines wanted begin; a window that begins inside a line loses its head."""
-        begin = data.rfind(b"\n") + 1
-        for _ in range(self._last_lines or 0):
-            if begin == 0:
-                break
-            begin = data.rfind(b"\n", 0, begin - 1) + 1
-        return data.find(b"\n") + 1 if begin == 0 and self._window else begin
+
+def _last_begin(data: bytes, lines: int, *, inside: bool) -> int:
+    """Where the last lines begin; data that begins inside a line loses that line's rest."""
+    begin = data.rfind(b"\n") + 1
+    for _ in range(lines):
+        if begin == 0:
+            break
+        begin = data.rfind(b"\n", 0, begin - 1) + 1
+    return data.find(b"\n") + 1 if begin == 0 and inside else begin
 
 
 def _bytes_of(part: Out) -> bytes:
@@ -239,11 +252,14 @@ def _begun(line: bytes) -> _Begun:
         raise WireError(Failure.REMOTE, f"the host answered {line[:80]!r}") from None
 
 
-def _end(line: str) -> tuple[str, int] | None:
-    word, _, offset = line.partition(" ")
-    if word in ("truncated", "rotated") and offset.isdigit():
-        return word, int(offset)
-    return None
+def _end(line: str) -> _End | None:
+    match line.split(" "):
+        case ["truncated", offset] if offset.isdigit():
+            return _End(int(offset), truncated=True)
+        case ["rotated", offset, skipped] if offset.isdigit() and skipped.isdigit():
+            return _End(int(offset), skipped=int(skipped))
+        case _:
+            return None
 
 
 def away(cut: tuple[int, WireError] | None, now_us: int) -> str:

@@ -62,8 +62,10 @@ class Parts:
         """Stop reading and end the command."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._stream.close()
+        try:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        finally:
+            await self._stream.close()
 
     async def _read(
         self, read: Callable[[], Awaitable[bytes]], give: Callable[[bytes], Awaitable[None]]

@@ -4,8 +4,9 @@ Owns that text and what it writes. It needs only sh, stat, tail, head, dd, cat, 
 or BusyBox have them; it changes nothing on the host and ends when its standard input does.
 
 Standard output: a line `DEVICE:INODE SIZE OFFSET`, then the file's bytes from OFFSET on.
-Standard error: `cannot MESSAGE` while the file cannot be opened; `truncated END` or `rotated END`
-when nothing but the bytes up to offset END will follow.
+Standard error: `cannot MESSAGE` while the file cannot be opened; `truncated END` or `rotated END
+NEWER` when nothing but the bytes up to offset END will follow. NEWER counts files named as
+rotation names them that were written after this one: they were skipped.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ if [ "$2" -lt "$p" ]; then echo "truncated $p" >&2; exit; fi;
 if [ "$2" -gt "$p" ]; then cat <&3; fi;
 if [ -z "$3" ] || [ "$1" = "$3" ]; then q=; continue; fi;
 if [ "$2" = "$q" ]; then k=$((k + 1)); else k=0 q=$2; fi;
-if [ "$k" -ge 2 ]; then echo "rotated $2" >&2; exit; fi;
+if [ "$k" -ge 2 ]; then
+m=0; for x in "$f"[.-][0-9]*; do if [ "$x" -nt /dev/fd/3 ]; then m=$((m + 1)); fi; done;
+echo "rotated $2 $m" >&2; exit;
+fi;
 done; } & r=$!;
 wait $r;
 kill $c 2>/dev/null

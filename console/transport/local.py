@@ -102,9 +102,27 @@ class LocalWire:
     async def _start(self, argv: Sequence[str], slot: asyncio.Semaphore | None = None) -> Command:
         self._check()
         loop = asyncio.get_running_loop()
-        transport, child = await loop.subprocess_exec(
-            lambda: _Child(loop), *self._host.enter, *argv, start_new_session=True
+        starting = asyncio.ensure_future(
+            loop.subprocess_exec(
+                lambda: _Child(loop), *self._host.enter, *argv, start_new_session=True
+            )
         )
+        try:
+            transport, child = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # asyncio can wait for ever for a process whose start was cut short.
+            await asyncio.gather(starting, return_exceptions=True)
+            if not starting.cancelled() and starting.exception() is None:
+                await self._command(*starting.result(), None).close()
+            raise
+        return self._command(transport, child, slot)
+
+    def _command(
+        self,
+        transport: asyncio.SubprocessTransport,
+        child: _Child,
+        slot: asyncio.Semaphore | None,
+    ) -> Command:
         command = Command(transport, child, slot, self._open)
         self._open.add(command)
         return command

@@ -58,6 +58,8 @@ class Dialler:
         self._config: list[str] | tuple[()] = [host.ssh_config] if host.ssh_config else ()
         self._secrets: dict[str, str] = {}
         self._deadline: asyncio.Timeout | None = None
+        self.asked = False
+        """Whether a person answered a question in the last attempt."""
 
     async def dial(self) -> Dialled:
         """Connect through every hop within the deadline; a person's time does not count.
@@ -66,6 +68,7 @@ class Dialler:
             WireError: KEY_UNKNOWN, KEY_CHANGED, AUTH, CONFIG, NO_HOST, REFUSED, TIMEOUT, CLOSED.
         """
         jumps: list[Connection] = []
+        self.asked = False
         try:
             async with asyncio.timeout(self._pace.connect_deadline_s) as self._deadline:
                 dialled = await self._hop(self._host.ssh, None, jumps)
@@ -213,7 +216,9 @@ class Dialler:
         assert self._deadline is not None
         self._deadline.reschedule(None)
         try:
-            return await self._ask.ask(question)
+            answer = await self._ask.ask(question)
+            self.asked = True
+            return answer
         finally:
             now_s = asyncio.get_running_loop().time()
             self._deadline.reschedule(now_s + self._pace.connect_deadline_s)

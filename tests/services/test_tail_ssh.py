@@ -50,8 +50,8 @@ def box(request: pytest.FixtureRequest, tmp_path: Path, mark: str) -> Iterator[S
 
 
 @asynccontextmanager
-async def wired(config: Path, alias: str = "rig") -> AsyncIterator[SshWire]:
-    host = Host("box", Way.ASYNCSSH, alias, str(config))
+async def wired(config: Path, *enter: str) -> AsyncIterator[SshWire]:
+    host = Host("box", Way.ASYNCSSH, "rig", str(config), enter)
     wire = SshWire(host, SystemClock(), PACE, Nobody())
     try:
         yield wire
@@ -125,6 +125,25 @@ async def test_rotated_while_away_the_old_file_is_finished(box: Sshd, log: Path)
         await said.until_line("line 29")
         said.check_whole(old, log)
         assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED]
+
+
+async def test_rotated_twice_while_away_says_what_was_skipped(box: Sshd, log: Path) -> None:
+    append(log, numbered(0, 3))
+    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+        await said.until_line("line 2")
+        await asyncio.to_thread(box.stop)
+        await said.until_state(FeedState.CUT)
+        old, between = log.with_name(f"{log.name}.2"), log.with_name(f"{log.name}.1")
+        os.rename(log, old)
+        append(between, "never seen\n")
+        append(log, "now\n")
+        os.utime(old, (0, between.stat().st_mtime - 60))
+        await asyncio.to_thread(box.start)
+        await said.until_line("now")
+        assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED]
+        assert said.gaps[1].text == "rotated more than once: 1 between were not followed"
+        assert said.gaps[1].lost_bytes is None
+        said.check_numbers()
 
 
 async def test_truncated_while_away_is_said(box: Sshd, log: Path) -> None:
@@ -251,6 +270,22 @@ async def test_a_command_is_ended_with_the_link(box: Sshd, log: Path, mark: str)
         async with following(wire, ("sh", "-c", f"echo begun; sleep 300; : {mark}")) as said:
             await said.until_line("begun")
         await auntil(lambda: "sh" not in started(mark).values(), 5)
+
+
+async def test_entered_into_namespaces_of_its_own(box: Sshd, log: Path, mark: str) -> None:
+    enter = ("unshare", "--pid", "--fork", "--mount-proc", "--uts")
+    append(log, numbered(0, 10))
+    async with wired(box.ssh_config, *enter) as wire, following(wire, log) as said:
+        await said.until_line("line 9")
+        append(log, "more\n")
+        await said.until_line("more")
+        await cut(said, box)
+        append(log, "back\n")
+        await said.until_line("back")
+        said.check_whole(log)
+        shells = await wire.run(["sh", "-c", "echo $$"], deadline_s=5)
+        assert int(shells.out) < 10  # numbers of a fresh process namespace
+    await auntil(lambda: not started(mark), 5, "processes gone")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])

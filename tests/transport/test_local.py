@@ -78,6 +78,22 @@ async def test_a_stream_is_closed_while_it_is_read(wire: LocalWire) -> None:
     assert await asyncio.wait_for(reading, 2) == b""
 
 
+async def test_a_start_cut_short_at_any_step_ends_and_frees_its_channel(
+    wire: LocalWire,
+) -> None:
+    for steps in range(12):
+        opening = asyncio.create_task(wire.open(["sh", "-c", "exec sleep 300"]))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        opening.cancel()
+        async with asyncio.timeout(5):
+            await asyncio.gather(opening, return_exceptions=True)
+        if not opening.cancelled():
+            await opening.result().close()
+    streams = [await wire.open(["cat"]) for _ in range(CHANNELS[Use.TAIL])]
+    assert len(streams) == CHANNELS[Use.TAIL]
+
+
 async def test_a_channel_that_must_wait_waits(wire: LocalWire) -> None:
     streams = [await wire.open(["cat"]) for _ in range(CHANNELS[Use.TAIL])]
     waiting = asyncio.create_task(wire.open(["echo", "mine"]))

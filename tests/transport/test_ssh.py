@@ -290,6 +290,18 @@ async def test_a_port_nobody_listens_on_behind_the_link_is_refused(sshd: Sshd) -
         assert (caught.value.kind, caught.value.why) == (Failure.REFUSED, "connection refused")
 
 
+async def test_forwarding_that_sshd_forbids_is_named(tmp_path: Path) -> None:
+    with Sshd(tmp_path / "closed", directives=["AllowTcpForwarding no"]) as closed:
+        async with wired(closed.ssh_config) as wire:
+            with pytest.raises(WireError) as caught:
+                await wire.connect("127.0.0.1", 80)
+            error = caught.value
+            assert (error.kind, error.why) == (
+                Failure.NO_CHANNEL,
+                "sshd of box forbids forwarding",
+            )
+
+
 async def test_noisy_start_up_files_are_parted_from_the_output(tmp_path: Path) -> None:
     noisy = tmp_path / "noisy"
     noisy.write_text('#!/bin/sh\necho Welcome; echo warning >&2\nexec /bin/sh "$@"\n')

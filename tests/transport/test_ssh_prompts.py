@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import asyncssh
 
@@ -16,6 +17,7 @@ from console.model.failure import Failure, WireError
 from console.model.fleet import Host, Wire
 from console.transport.ssh import SshWire
 from console.transport.wire import LinkState
+from tests.rig.waiting import auntil
 
 SECRET = "pass word"
 CODE = "123456"
@@ -24,8 +26,13 @@ CODE = "123456"
 class Door(asyncssh.SSHServer):
     """Asks for a password, or in prompts for a password and a code."""
 
+    inside: ClassVar[set[asyncssh.SSHServerConnection]] = set()
+
     def __init__(self, prompts: bool) -> None:
         self._prompts = prompts
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self.inside.add(conn)
 
     def begin_auth(self, username: str) -> bool:
         del username
@@ -112,13 +119,18 @@ async def test_a_password_is_asked_for_hidden_and_kept_for_the_next_connection(
         question = person.asked[0]
         assert (question.subject, question.text) == ("box", "Password for door")
         assert question.secret
-        dialled = wire._dialled
-        assert dialled is not None
-        dialled.connection.abort()
-        async with asyncio.timeout(5):
+        states: list[LinkState] = []
+
+        async def follow() -> None:
             async for seen in wire.links():
-                if seen.state is LinkState.UP and wire._dialled is not dialled:
-                    break
+                states.append(seen.state)
+
+        following = asyncio.create_task(follow())
+        await auntil(lambda: states == [LinkState.UP])
+        for connection in tuple(Door.inside):
+            connection.abort()
+        await auntil(lambda: states[1:] == [LinkState.LOST, LinkState.CONNECTING, LinkState.UP])
+        following.cancel()
         assert await outcome(wire) == b"in\n"
     assert len(person.asked) == 1
 
@@ -130,13 +142,21 @@ async def test_a_wrong_password_is_asked_for_again(tmp_path: Path) -> None:
     assert len(person.asked) == 2
 
 
-async def test_declined_is_not_let_in(tmp_path: Path) -> None:
-    person = Person(None)
+async def test_declined_is_not_let_in_nor_asked_again_unbidden(tmp_path: Path) -> None:
+    person = Person(None, SECRET)
     async with door(tmp_path, person) as wire:
         error = await outcome(wire)
         assert isinstance(error, WireError)
         assert (error.kind, error.why) == (Failure.AUTH, "door accepted no key or password")
-    assert len(person.asked) == 1
+        refused = 0
+        async with asyncio.timeout(5):
+            async for seen in wire.links():
+                refused += seen.state is LinkState.REFUSED
+                if refused == 1:
+                    wire.retry()  # only now is a person asked again
+                if seen.state is LinkState.UP:
+                    break
+    assert (len(person.asked), refused) == (2, 1)
 
 
 async def test_nobody_to_ask_fails_at_once_with_its_exit_code(tmp_path: Path) -> None:

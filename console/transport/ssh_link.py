@@ -1,0 +1,153 @@
+"""Keeping one SSH connection up: its state, who waits for it, when it is tried again.
+
+Owns the one task that connects and the pauses between attempts. A refusal that a person has to
+mend is tried rarely, and one after a person was asked only when told to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+from console.model.clock import Pace
+from console.model.failure import Failure, WireError
+from console.transport.ssh_dial import Dialled, Dialler
+from console.transport.wire import LinkSeen, LinkState
+
+_STUBBORN = (Failure.KEY_UNKNOWN, Failure.KEY_CHANGED, Failure.AUTH, Failure.CONFIG)
+
+
+class SshLink:
+    """The connection of one wire; begins when first asked for."""
+
+    def __init__(self, dialler: Dialler, pace: Pace) -> None:
+        self._pace = pace
+        self._dialler = dialler
+        self._seen = LinkSeen(LinkState.CONNECTING)
+        self._failure: WireError | None = None
+        self._dialled: Dialled | None = None
+        self._changed = asyncio.Condition()
+        self._listeners: set[asyncio.Queue[LinkSeen]] = set()
+        self._now = asyncio.Event()
+        self._keeping: asyncio.Task[None] | None = None
+        self._defect: BaseException | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._said_unused = False
+        self._closed = False
+
+    async def states(self) -> AsyncIterator[LinkSeen]:
+        """The state now and each later one; raises what stopped the task, if it was a defect."""
+        queue: asyncio.Queue[LinkSeen] = asyncio.Queue()
+        queue.put_nowait(self._seen)
+        self._listeners.add(queue)
+        self._begin()
+        try:
+            while True:
+                seen = await queue.get()
+                yield seen
+                if seen.state is LinkState.CLOSED:
+                    break
+            if self._defect is not None:
+                raise self._defect
+        finally:
+            self._listeners.discard(queue)
+
+    async def up(self) -> None:
+        """Return once connected; WireError when closed."""
+        self._begin()
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._dialled is not None or self._closed)
+        if self._closed:
+            raise self._let_go()
+
+    def retry(self) -> None:
+        """End the present pause."""
+        self._now.set()
+
+    async def close(self) -> None:
+        """Drop the connection for good. Safe to repeat."""
+        if self._closed:
+            return
+        self._closed = True
+        self._failure = self._let_go()
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.gather(self._keeping, return_exceptions=True)
+        await self._say(LinkSeen(LinkState.CLOSED))
+
+    def _let_go(self) -> WireError:
+        return WireError(Failure.CLOSED, "the console let go of the host")
+
+    def _begin(self) -> None:
+        if self._keeping is None and not self._closed:
+            self._keeping = asyncio.create_task(self._keep())
+            self._keeping.add_done_callback(self._kept)
+
+    def _kept(self, keeping: asyncio.Task[None]) -> None:
+        """Nobody may wait for a link that is kept no more."""
+        if not keeping.cancelled():
+            self._closed = True
+            self._defect = keeping.exception()
+            self._failure = WireError(Failure.CONFIG, f"defect: {self._defect!r}")
+            self._ending = asyncio.create_task(self._say(LinkSeen(LinkState.CLOSED)))
+
+    async def ready(self) -> Dialled:
+        """The connection; waits for the first attempt, never for a later one."""
+        self._begin()
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._dialled or self._failure)
+        if self._dialled is None:
+            assert self._failure is not None
+            raise WireError(self._failure.kind, self._failure.why, self._failure.detail)
+        return self._dialled
+
+    async def _say(self, seen: LinkSeen) -> None:
+        self._seen = seen
+        for queue in self._listeners:
+            queue.put_nowait(seen)
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _keep(self) -> None:
+        attempt = 0
+        while True:
+            self._now.clear()
+            await self._say(LinkSeen(LinkState.CONNECTING))
+            try:
+                dialled = await self._dialler.dial()
+            except WireError as error:
+                self._failure = error
+                await self._say(LinkSeen(LinkState.REFUSED, error.kind, error.why, error.detail))
+                if self._dialler.asked:
+                    await self._now.wait()
+                attempt = 63 if error.kind in _STUBBORN else attempt + 1
+            else:
+                attempt = 1
+                await self._hold(dialled)
+            await self._pause(attempt)
+
+    async def _hold(self, dialled: Dialled) -> None:
+        """Serve from this connection until it ends."""
+        self._dialled, self._failure = dialled, None
+        detail = () if self._said_unused else self._dialler.unused()
+        self._said_unused = True
+        try:
+            await self._say(LinkSeen(LinkState.UP, detail=detail, rtt_us=dialled.rtt_us))
+            await dialled.connection.wait_closed()
+        finally:
+            self._dialled = None
+            await dialled.close()
+        why = str(dialled.client.lost or "the host closed the connection")
+        self._failure = WireError(Failure.LINK_LOST, why)
+        await self._say(LinkSeen(LinkState.LOST, Failure.LINK_LOST, why))
+
+    async def _pause(self, attempt: int) -> None:
+        """Wait before the next attempt: doubling, never beyond the most, spread by a half."""
+        grown_s = self._pace.reconnect_first_s * 2.0 ** min(attempt - 1, 62)
+        pause_s = min(grown_s, self._pace.reconnect_most_s) * random.uniform(0.5, 1.0)
+        try:
+            async with asyncio.timeout(pause_s):
+                await self._now.wait()
+        except TimeoutError:
+            pass
