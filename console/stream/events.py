@@ -27,7 +27,9 @@ ServerEvent = (
     | n.HistoryKnown
 )
 LogEvent = s.LogListed | s.LogAdvanced | s.LogGap | s.LogFeedChanged | s.LogMarked
-HostEvent = h.HostListed | h.LinkChanged | h.HostSeen | h.GpuListed | h.GpuSeen | h.GpusAbsent
+HostEvent = (
+    h.HostListed | h.LinkChanged | h.HostSeen | h.GpuListed | h.GpuSeen | h.GpuHeld | h.GpusAbsent
+)
 RunEvent = (
     r.BenchStarted
     | r.RunMeasured
@@ -76,6 +78,7 @@ KINDS: dict[str, type[Fact]] = {
     "machine": h.HostSeen,
     "gpu_listed": h.GpuListed,
     "gpu": h.GpuSeen,
+    "gpu_held": h.GpuHeld,
     "no_gpus": h.GpusAbsent,
     "bench": r.BenchStarted,
     "run": r.RunMeasured,

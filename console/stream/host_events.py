@@ -68,6 +68,15 @@ class GpuSeen(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class GpuHeld(Fact):
+    """Who holds memory on a GPU: process ids with name and memory; said when it changes."""
+
+    host: Clean
+    gpu: int
+    held: Pairs
+
+
+@dataclass(frozen=True, slots=True)
 class GpusAbsent(Fact):
     """A host said it has no GPU tool, and why."""
 
