@@ -82,7 +82,7 @@ async def test_a_start_cut_short_at_any_step_ends_and_frees_its_channel(
     wire: LocalWire,
 ) -> None:
     for steps in range(12):
-        opening = asyncio.create_task(wire.open(["sh", "-c", "exec sleep 300"]))
+        opening = asyncio.create_task(wire.open(["sh", "-c", "sleep 300 & wait"]))
         for _ in range(steps):
             await asyncio.sleep(0)
         opening.cancel()
