@@ -1,4 +1,4 @@
-"""The services of one fleet at work: a link for each host, health and log for each server.
+"""The services of one fleet at work: links and GPUs of hosts, health, status and log of servers.
 
 Owns which of them run and that a defect in one stops none of the others. It knows no front end;
 everything it learns goes to the timeline.
@@ -6,10 +6,8 @@ everything it learns goes to the timeline.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
 
 from console.model import fleet as f
 from console.model.ask import Ask
@@ -18,8 +16,11 @@ from console.model.failure import WireError
 from console.model.fleet import Fleet, LogId, LogSource, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.services.asking import Asking
 from console.services.credential import key_headers
-from console.services.health import PATH, ask_once, health
+from console.services.gpu import gpus
+from console.services.health import PATH
+from console.services.reading import Reading
 from console.services.running import Running
 from console.services.tail import tail
 from console.stream.events import Event
@@ -46,7 +47,7 @@ async def watch_fleet(
 ) -> AsyncIterator[Watch]:
     """Watch a fleet for as long as the body runs; then every connection is closed.
 
-    Links, health and logs of all servers start at once, or with `on_demand` when asked for.
+    All of it starts at once, or with `on_demand` when asked for.
 
     Raises:
         WireError: a host cannot be reached in the way its entry says, CONFIG.
@@ -58,7 +59,10 @@ async def watch_fleet(
         if not on_demand:
             for server in fleet.servers:
                 watch.follow_health(server.name)
+                watch.follow_status(server.name)
                 watch.follow_log(server.name)
+            for host in fleet.hosts:
+                watch.follow_gpus(host.name)
         yield watch
     finally:
         await watch.close()
@@ -84,13 +88,14 @@ class Watch:
         self._masks = masks
         self._running = Running(timeline.emit, clock, pace, masks)
         self._https: dict[str, Http] = {}
-        self._asked = {server.name: asyncio.Event() for server in fleet.servers}
-        self._answers: dict[str, list[asyncio.Future[HealthSeen]]] = {}
+        self._asking = Asking(
+            fleet, self.wire_of, self.http, self._running, timeline, clock, pace, masks
+        )
 
     def wire(self, host: str) -> Wire:
         """The wire to a host, its link watched from now on."""
         wire = self._wires[host]
-        self._running.start(f"link {host}", host, lambda: self._links(wire))
+        self._running.start(f"link {host}", host, lambda: _links(wire, self._masks))
         return wire
 
     def wire_of(self, server: str) -> Wire:
@@ -111,28 +116,37 @@ class Watch:
 
     async def ask_health(self, server: str, path: str = PATH) -> HealthSeen:
         """Ask now and give the answer, which is also emitted; never a second request at a time."""
-        polling = self._running.task(f"health {server}")
-        if path == PATH and polling is not None:
-            answer: asyncio.Future[HealthSeen] = asyncio.get_running_loop().create_future()
-            self._answers.setdefault(server, []).append(answer)
-            self._asked[server].set()
-            either: set[asyncio.Future[Any]] = {answer, polling}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if answer.done():
-                return answer.result()
-        entry = self.fleet.server(server)
-        seen = await ask_once(entry, self.http(server), self._pace, self._masks, path)
-        self._timeline.emit(seen)
-        return seen
+        return await self._asking.ask_health(server, path)
 
     def follow_health(self, server: str) -> None:
-        """Keep asking for the health of a server. Safe to repeat."""
-        http = self.http(server)
-        self._running.start(f"health {server}", server, lambda: self._health(server, http))
+        """Keep asking for the health of what answers at a server's address. Safe to repeat."""
+        self._asking.follow_health(server)
 
     async def stop_health(self, server: str) -> None:
         """Ask no more until told to."""
-        await self._running.stop(f"health {server}")
+        await self._asking.stop(server, "health")
+
+    def follow_status(self, server: str) -> None:
+        """Find out what answers at a server's address and poll its figures. Safe to repeat.
+
+        Waits for health: without that it asks nothing.
+        """
+        self._asking.follow_status(server)
+
+    async def pause(self, server: str) -> None:
+        """Send a server nothing, and have nothing on its way, until `resume`: for a timed run."""
+        await self._asking.pause(server)
+
+    def resume(self, server: str) -> None:
+        """Ask again for what was asked before `pause`."""
+        self._asking.resume(server)
+
+    def follow_gpus(self, host: str) -> None:
+        """Keep reading the GPUs of a host. Safe to repeat."""
+        wire = self.wire(host)
+        self._running.start(
+            f"gpus {host}", host, lambda: gpus(wire, self._clock, self._pace, self._masks)
+        )
 
     def follow_log(self, server: str, last_lines: int | None = 200) -> LogId | None:
         """Follow a server's log from its last lines on; None when it has no log.
@@ -160,29 +174,12 @@ class Watch:
         for wire in self._wires.values():
             await wire.close()
 
-    async def _links(self, wire: Wire) -> AsyncGenerator[Event, None]:
-        name = clean(wire.host.name, self._masks)
-        async for seen in wire.links():
-            why = clean(seen.why, self._masks) if seen.why else NOTHING
-            detail = tuple(clean(line, self._masks) for line in seen.detail)
-            link = Link(seen.state.value)
-            yield LinkChanged(name, link, seen.failure, why, detail, seen.rtt_us)
-
-    async def _health(self, server: str, http: Http) -> AsyncGenerator[Event, None]:
-        entry, asked = self.fleet.server(server), self._asked[server]
-        events = health(entry, http, self._clock, self._pace, self._masks, asked)
-        async with aclosing(events):
-            async for seen in events:
-                yield seen
-                for answer in self._answers.pop(server, []):
-                    if not answer.done():
-                        answer.set_result(seen)
-
-    def _log(
+    async def _log(
         self, server: Server, source: LogSource, last_lines: int | None
     ) -> AsyncGenerator[Event, None]:
         known = self._timeline.state.logs.get(server.log_id)
-        return tail(
+        reading = Reading(server, self._timeline, self._clock, self._pace, self._masks)
+        events = tail(
             server.log_id,
             server.name,
             source,
@@ -193,6 +190,19 @@ class Watch:
             last_lines=last_lines,
             first=known.mark.end if known else 0,
         )
+        async with aclosing(events):
+            async for event in events:
+                yield event
+                for found in reading.take(event):
+                    yield found
+
+
+async def _links(wire: Wire, masks: Masks) -> AsyncGenerator[Event, None]:
+    name = clean(wire.host.name, masks)
+    async for seen in wire.links():
+        why = clean(seen.why, masks) if seen.why else NOTHING
+        detail = tuple(clean(line, masks) for line in seen.detail)
+        yield LinkChanged(name, Link(seen.state.value), seen.failure, why, detail, seen.rtt_us)
 
 
 def listed(fleet: Fleet, masks: Masks) -> Iterator[HostListed | ServerListed]:

@@ -14,6 +14,7 @@ from console.model.failure import Failure
 from console.model.fleet import Arm, Fleet, Host, LogId, LogSource, Server, Slot
 from console.model.fleet import Wire as Way
 from console.model.mask import Masks
+from console.model.text import Clean
 from console.services.live import Watch, watch_fleet
 from console.stream.fact import Link
 from console.stream.logs import lines
@@ -76,10 +77,13 @@ async def test_a_real_server_over_ssh_ends_in_state(
         link = timeline.state.hosts["box"].link
         assert link is not None
         assert (link.link, link.failure) == (Link.UP, None)
-        mark = timeline.state.logs["base"].mark
-        held = lines(timeline.logs, LogId("base"), mark.first, mark.end)
-        assert any("http" in line.lower() for line in held)
-        assert "".join(held) in server.log.read_text().replace("\n", "")
+
+        def held() -> list[Clean]:
+            mark = timeline.state.logs["base"].mark
+            return lines(timeline.logs, LogId("base"), mark.first, mark.end)
+
+        await auntil(lambda: any("http" in line.lower() for line in held()))
+        assert "".join(held()) in server.log.read_text().replace("\n", "")
         server.kill()
         await auntil(lambda: base_code() is None)
 

@@ -1,0 +1,174 @@
+"""Finding out what runs at an address: engine, version, model, arguments, and so which arm.
+
+Asks a few times whenever a server has come up and never for a token. Believes no label: which
+server of a slot is loaded follows from the resolved arguments alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from console.engines import answers as read
+from console.engines.answers import Info
+from console.engines.arm import Running
+from console.engines.detect import Answer, Ask, detect
+from console.engines.dialect import Dialect
+from console.engines.eta import from_startup_times
+from console.model.fleet import Engine, Server
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.services.arguments import args_seen, arm_seen
+from console.stream.events import Event
+from console.stream.loads import load_known
+from console.stream.server_events import ArmSeen, EngineSeen
+from console.stream.session_events import Noticed
+from console.transport.http import AnswerError, Http
+
+MOST_BYTES = 2 * 1024 * 1024
+_INFO = {
+    Engine.SGLANG: ("/server_info", "/get_server_info"),
+    Engine.LLAMACPP: ("/props", "/slots"),
+}
+_MORE = {Engine.LLAMACPP: ("/props", "/slots")}  # detection has asked SGLang's already
+_REFUSED = (401, 403)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What answers. `engine` None: nothing that is known; `why` says how it was recognised."""
+
+    engine: Engine | None
+    version: str
+    model: str
+    why: str
+    info: Info | None = None
+    running: Running | None = None
+    refused: tuple[str, int] | None = None
+    answered: bool = True
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How to speak with it."""
+        return None if self.engine is None else Dialect.of(self.engine, self.version or None)
+
+
+async def find(url: str, http: Http, deadline_s: float) -> Found:
+    """Ask until it is known what answers at an address, each path once."""
+    answers: dict[str, Answer] = {}
+    while isinstance(step := detect(answers), Ask):
+        answers[step.path] = await _ask(url, http, step.path, deadline_s)
+    for path in _MORE.get(step.engine, ()) if step.engine is not None else ():
+        if path not in answers:
+            answers[path] = await _ask(url, http, path, deadline_s)
+    info, running = _told(step.engine, answers)
+    refused = next(((p, a.code) for p, a in answers.items() if a.code in _REFUSED), None)
+    return Found(
+        step.engine,
+        step.version or (info.version if info and info.version else ""),
+        step.model or (info.model if info and info.model else ""),
+        step.why,
+        info,
+        running,
+        None if refused is None or refused[1] is None else (refused[0], refused[1]),
+        answers["/v1/models"].code is not None,
+    )
+
+
+async def _ask(url: str, http: Http, path: str, deadline_s: float) -> Answer:
+    try:
+        got = await http.get(url.rstrip("/") + path, deadline_s=deadline_s, most_bytes=MOST_BYTES)
+    except AnswerError as error:
+        return Answer(error.code if error.code != 200 else None, why=error.why)
+    body = got.body.decode("utf-8", "replace")
+    return Answer(got.code, body, got.headers.get("server", ""))
+
+
+def _told(
+    engine: Engine | None, answers: Mapping[str, Answer]
+) -> tuple[Info | None, Running | None]:
+    """Arguments and arm, from whichever answer has them."""
+    info, running = None, None
+    for path in _INFO.get(engine, ()) if engine is not None else ():
+        answer = answers.get(path)
+        if answer is None or answer.code != 200:
+            continue
+        if path == "/slots":
+            found = read.slots(answer.body)
+            running = running if isinstance(found, read.Unreadable) else found[1]
+            continue
+        got = read.props(answer.body) if path == "/props" else read.server_info(answer.body)
+        if isinstance(got, Info):
+            info, running = got, got.running or running
+    return info, running
+
+
+def loaded(found: Found, entries: Sequence[Server]) -> tuple[Server, ...]:
+    """Which of a slot's servers is the one that answers; all of them where nothing tells."""
+    running = found.running
+    if running is None:
+        return tuple(entries)
+    fitting = [entry for entry in entries if entry.arm is running.arm] or list(entries)
+    if len(fitting) > 1 and found.info is not None:
+        args = found.info.args
+        unlike = [_unlike(entry, args) for entry in fitting]
+        fitting = [e for e, n in zip(fitting, unlike, strict=True) if n == min(unlike)]
+    return tuple(fitting)
+
+
+def _unlike(entry: Server, args: Mapping[str, object]) -> int:
+    """How many options of a recipe the resolved arguments contradict."""
+    argv = entry.recipe.argv if entry.recipe is not None else ()
+    named = pairwise(argv)
+    wanted = {
+        flag[2:].replace("-", "_"): value
+        for flag, value in named
+        if flag.startswith("--") and not value.startswith("--")
+    }
+    return sum(1 for name, value in wanted.items() if name in args and str(args[name]) != value)
+
+
+def found_events(found: Found, entries: Sequence[Server], masks: Masks) -> Iterator[Event]:
+    """What was found, for every server that is listed at this address."""
+    chosen = loaded(found, entries)
+    for entry in entries:
+        name = clean(entry.name, masks)
+        if entry not in chosen:
+            yield ArmSeen(name, clean(f"the slot runs {found.running}", masks), None)
+            continue
+        if found.info is not None and found.info.args:
+            yield args_seen(name, found.info.args, masks)
+        if found.engine is not None:
+            version, model = clean(found.version, masks), clean(found.model, masks)
+            yield EngineSeen(name, found.engine, version, model, clean(found.why, masks))
+        if found.running is not None:
+            yield arm_seen(name, found.running, "resolved arguments", masks)
+        if found.info is not None and found.info.startup_times:
+            stages = from_startup_times(found.info.startup_times).stages
+            yield load_known(name, "startup times", "startup times", stages)
+        for text in _doubts(found, entry):
+            yield Noticed(name, Clean("warning"), clean(text, masks))
+
+
+def _doubts(found: Found, entry: Server) -> Iterator[str]:
+    if found.refused is not None:
+        yield key_text(entry, found.engine, *found.refused)
+    elif found.engine is None:
+        yield found.why
+    if found.engine is not None and entry.engine not in (Engine.AUTO, found.engine):
+        yield f"listed as {entry.engine.value}, but {found.engine.value} answers"
+    if found.running is not None and found.running.arm is not entry.arm:
+        yield f"listed as {entry.arm.value}, but its arguments say: {found.running}"
+
+
+def key_text(entry: Server, engine: Engine | None, path: str, code: int) -> str:
+    """Which key a path that answered 401 or 403 asks for, and where the fleet file names it."""
+    needs = "the API key"
+    if engine is not None and Dialect(engine).auth(path) == "admin":
+        needs = "the admin key"
+    if entry.api_key_env:
+        return f"{path} needs {needs}; the one in {entry.api_key_env} is refused ({code})"
+    if entry.api_key_file:
+        return f"{path} needs {needs}; the one in {entry.api_key_file} is refused ({code})"
+    return f"{path} needs {needs} ({code}): name it as api_key_env or api_key_file in the fleet"

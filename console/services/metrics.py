@@ -1,0 +1,164 @@
+"""Polling a server's figures: /metrics where it is exported, else what tells the work in hand.
+
+Owns which paths are asked and how often. Never two requests in flight, none while the server is
+not up; whatever comes as an answer is survived and said once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from console.engines.answers import Loads
+from console.engines.dialect import Dialect
+from console.engines.metrics import MAX_BYTES, Worker, read_metrics
+from console.model.clock import Clock, Pace
+from console.model.failure import Failure
+from console.model.fleet import Server
+from console.services.engine import MOST_BYTES, key_text
+from console.services.figures import Polls, Reading, merged
+from console.services.waiting import sleep_or
+from console.stream.events import Event
+from console.transport.http import Answer, AnswerError, Http
+
+HISTOGRAMS_EVERY = 8
+"""Buckets are most of a long exposition, so they are read in every eighth poll only."""
+
+_GONE = ("not exported", "not available", "not metrics", "key missing", "too large")
+_REFUSED = (401, 403)
+_ENDED = (Failure.REFUSED, Failure.CLOSED)
+
+
+class Sources:
+    """The paths of one server that are still worth asking."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._metrics = [path.path for path in dialect.paths("metrics")]
+        loads = dialect.paths("loads")
+        cheap = [path for path in loads if path.cost in ("free", "logs a line")]
+        self._loads = [path.path for path in cheap]
+        self._beside = bool(cheap) and cheap[0].cost == "free"
+
+    @property
+    def metrics(self) -> str | None:
+        """Where counters are."""
+        return self._metrics[0] if self._metrics else None
+
+    @property
+    def loads(self) -> str | None:
+        """Where the work in hand is: asked in place of metrics, or beside them when it is free."""
+        if self._metrics and not self._beside:
+            return None
+        return self._loads[0] if self._loads else None
+
+    def drop(self, path: str) -> None:
+        """A path that this server has not."""
+        self._metrics = [one for one in self._metrics if one != path]
+        self._loads = [one for one in self._loads if one != path]
+
+
+class Poller:
+    """Polls of one process, one after the other. `over` once there is nothing more to ask it."""
+
+    def __init__(
+        self,
+        entry: Server,
+        http: Http,
+        dialect: Dialect,
+        clock: Clock,
+        pace: Pace,
+        polls: Polls,
+    ) -> None:
+        self.over = False
+        self._entry = entry
+        self._http = http
+        self._dialect = dialect
+        self._clock = clock
+        self._pace = pace
+        self._polls = polls
+        self._sources = Sources(dialect)
+        self._count = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether this server has no path that tells figures."""
+        return self._sources.metrics is None and self._sources.loads is None
+
+    async def poll(self) -> list[Event]:
+        """Ask once; what the answers show. Over as well when a counter says that it restarted."""
+        found: list[Event] = []
+        worker, loads, source = None, None, ""
+        if path := self._sources.metrics:
+            worker, source = await self._metrics(path, found), path
+        if not self.over and (path := self._sources.loads):
+            loads = await self._loads(path, found)
+            source = source if worker is not None else path.partition("?")[0]
+        self._count += 1
+        if worker is not None or loads is not None:
+            reading = Reading(self._clock.now_us(), source, worker, loads)
+            if self._polls.restarted(reading):
+                self.over = True
+                return found
+            found += self._polls.take(reading)
+        return found
+
+    async def _metrics(self, path: str, found: list[Event]) -> Worker | None:
+        got = await self._get(path, MAX_BYTES + 1, found)
+        if got is None:
+            return None
+        body = got.body.decode("utf-8", "replace")
+        shaped = self._count % HISTOGRAMS_EVERY == 0
+        seen = read_metrics(got.code, body, histograms=shaped)
+        if got.code in _REFUSED:
+            text = key_text(self._entry, self._dialect.engine, path, got.code)
+            found += self._polls.notice("key missing", text)
+        else:
+            found += self._polls.odd(seen)
+        if any(notice.kind in _GONE for notice in seen.notices):
+            self._sources.drop(path)
+        return merged(seen)
+
+    async def _loads(self, path: str, found: list[Event]) -> Loads | None:
+        got = await self._get(path, MOST_BYTES, found)
+        if got is None:
+            return None
+        seen = self._dialect.read(path, got.body.decode("utf-8", "replace"))
+        if got.code == 200 and isinstance(seen, Loads):
+            return seen
+        self._sources.drop(path)
+        if got.code in _REFUSED:
+            text = key_text(self._entry, self._dialect.engine, path, got.code)
+            found += self._polls.notice("key missing", text)
+        return None
+
+    async def _get(self, path: str, most_bytes: int, found: list[Event]) -> Answer | None:
+        url = self._entry.url.rstrip("/") + path
+        try:
+            return await self._http.get(
+                url, deadline_s=self._pace.health_deadline_s, most_bytes=most_bytes
+            )
+        except AnswerError as error:
+            if error.kind in _ENDED:
+                self.over = True
+            else:
+                found += self._polls.notice(f"{path} {error.kind}", f"{path}: {error.why}")
+            return None
+
+
+async def metrics(
+    poller: Poller, clock: Clock, pace: Pace, down: asyncio.Event
+) -> AsyncGenerator[Event, None]:
+    """Poll every `metrics_s` until `down` is set or the process that answered is another one.
+
+    With nothing to ask it only waits for `down`.
+    """
+    while not down.is_set():
+        for event in await poller.poll():
+            yield event
+        if poller.over:
+            return
+        if poller.empty:
+            await down.wait()
+            return
+        await sleep_or(clock, pace.metrics_s, down)
