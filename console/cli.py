@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import NoReturn
 
 from console.model.exits import MEANINGS, Exit
-from console.model.version import written_version
 
 COMMANDS = {
     "session": "look into a saved session",
@@ -28,6 +27,16 @@ _EPILOG = "exit codes:\n" + "\n".join(
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.USAGE, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for: that costs more than all of `--help`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_args: object, **_kwargs: object) -> None:
+        from console.model.version import written_version
+
+        print(f"spec-console {written_version()}")
+        parser.exit()
 
 
 def _scale(text: str) -> float:
@@ -53,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("--version", action="version", version=f"spec-console {written_version()}")
+    made.add_argument("--version", action=_Version, nargs=0, help="show the version")
     made.add_argument(
         "--fleet",
         metavar="FILE",

@@ -15,23 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.control.live_session import LiveSession, Refused, Stage
 from console.lab.child import LabChild, NoLab
-from console.model.ask import Nobody
 from console.model.clock import Pace, SystemClock
-from console.model.exits import Exit
-from console.model.fleet import Fleet
-from console.model.mask import Masks
-from console.store.fleet import find_fleet, load_fleet
+from console.model.exits import Exit, NotStarted
 from console.store.toml import BadFile
 
 if TYPE_CHECKING:
     from console.control.live import Live
+    from console.control.live_session import Stage
     from console.control.replay import Replay
     from console.store.theme import Theme
 
-
-Staging = Callable[[], Awaitable[Stage]]
+    Staging = Callable[[], Awaitable[Stage]]
 
 DEMO_HINTS = (
     "simulated: no GPU, no network; kimi-base runs without the six NCCL variables of its plan",
@@ -45,7 +40,7 @@ def launch(options: Namespace) -> Exit:
     except BadFile as error:
         _tell(str(error))
         return Exit.USAGE
-    except Refused as error:
+    except NotStarted as error:
         _tell(str(error))
         return error.code
     except KeyboardInterrupt:
@@ -60,7 +55,7 @@ async def _chosen(options: Namespace) -> Exit:
     if options.replay is not None:
         return await (_replayed_script(options) if options.script else _replay(options))
     if not options.demo:
-        return await _live(options, _given(_fleet(options)))
+        return await _live(options, lambda: _fleet(options))
     lab = LabChild(options.lab_scale, options.assume)
     try:
         return await _live(options, lambda: _scene(lab))
@@ -75,6 +70,8 @@ async def _live(options: Namespace, staging: Staging) -> Exit:
 
 
 async def _script(options: Namespace, staging: Staging) -> Exit:
+    from console.control.live_session import LiveSession
+    from console.model.ask import Nobody
     from console.plain.run import run_script
 
     session, stage = LiveSession(options), await staging()
@@ -90,84 +87,88 @@ async def _replayed_script(options: Namespace) -> Exit:
 
 
 async def _replay(options: Namespace) -> Exit:
+    """The screen first: what is slow to load comes once it is there."""
     from console.ui.run import run
 
-    replay = open_replay(options.replay)
-    for loss in replay.player.journal.losses():
-        _tell(f"{options.replay}: {loss}")
-    playing: list[asyncio.Task[None]] = []
+    async with AsyncExitStack() as stack:
 
-    async def opening() -> Replay:
-        replay.player.playing = True
-        playing.append(asyncio.create_task(replay.run()))
-        return replay
+        async def opening() -> Replay:
+            replay = open_replay(options.replay)
+            replay.player.playing = True
+            stack.callback(asyncio.create_task(replay.run()).cancel)
+            return replay
 
-    try:
         return await run(opening, SystemClock(), Pace(), _theme(options))
-    finally:
-        for task in playing:
-            task.cancel()
 
 
 async def _interactive(options: Namespace, staging: Staging) -> Exit:
+    """The screen first: what is slow to load comes once it is there."""
     from console.ui.ask import Dialogs
     from console.ui.run import run
 
-    session, dialogs = LiveSession(options), Dialogs()
+    sizes: list[Callable[[], int | None]] = []
+    dialogs = Dialogs()
     async with AsyncExitStack() as stack:
 
         async def opening() -> Live:
+            from console.control.live_session import LiveSession
+
+            session = LiveSession(options)
+            sizes.append(session.recorded)
             live = session.live(await staging(), dialogs, on_demand=False)
             return await stack.enter_async_context(live)
 
-        return await run(
-            opening, session.clock, session.pace, _theme(options), dialogs, session.recorded
-        )
+        def recorded() -> int | None:
+            return sizes[0]() if sizes else None
 
-
-def _given(fleet: Fleet) -> Staging:
-    async def staging() -> Stage:
-        return Stage(fleet)
-
-    return staging
+        pace = Pace().scaled(options.lab_scale)
+        return await run(opening, SystemClock(), pace, _theme(options), dialogs, recorded)
 
 
 async def _scene(lab: LabChild) -> Stage:
     """The demo's fleet, and what to look at first."""
+    from console.control.live_session import Stage
+    from console.store.fleet import load_fleet
+
     try:
         scene = await lab.ready()
     except NoLab as error:
-        raise Refused(Exit.STEP, str(error)) from error
+        raise NotStarted(Exit.STEP, str(error)) from error
     # What the demo keeps lies in the lab's own folder: that goes however either of them ends.
     os.environ["SPEC_CONSOLE_STATE"] = str(Path(scene.fleet).parent / "console-state")
     fleet = replace(load_fleet(scene.fleet), name="demo (simulated)")
     return Stage(fleet, "simulated", DEMO_HINTS)
 
 
-def _fleet(options: Namespace) -> Fleet:
+async def _fleet(options: Namespace) -> Stage:
+    """The fleet of the file named or found."""
+    from console.control.live_session import Stage
+    from console.store.fleet import find_fleet, load_fleet
+
     path = find_fleet(options.fleet)
     if path is None:
-        raise Refused(
+        raise NotStarted(
             Exit.USAGE,
             "no fleet.toml here or in the configuration folder; --fleet FILE names one, "
             "--demo needs none",
         )
-    return load_fleet(path)
+    return Stage(load_fleet(path))
 
 
 def open_replay(path: str) -> Replay:
     """A control over a saved session.
 
     Raises:
-        Refused: the file is no session.
+        NotStarted: the file is no session.
     """
     from console.control.replay import Replay
+    from console.model.mask import Masks
     from console.session.journal import Journal, NotASession
 
     try:
         return Replay(Journal(path), SystemClock(), Masks())
     except NotASession as error:
-        raise Refused(Exit.USAGE, str(error)) from error
+        raise NotStarted(Exit.USAGE, str(error)) from error
 
 
 def _theme(options: Namespace) -> Theme:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from console.model.ask import Ask
 from console.model.clock import Pace, SystemClock, utc_text
-from console.model.exits import Exit
+from console.model.exits import Exit, NotStarted
 from console.model.failure import WireError
 from console.model.fleet import Fleet
 from console.model.mask import Masks
@@ -31,14 +31,6 @@ from console.stream.watch import rules
 
 if TYPE_CHECKING:
     from console.control.live import Live
-
-
-class Refused(Exception):
-    """Nothing was started; the text says why, the code is how the program ends."""
-
-    def __init__(self, code: Exit, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +88,7 @@ class LiveSession:
                     timeline.emit(Noticed(Clean("session"), Clean("note"), said))
                 yield Live(watch, timeline, self.clock, self.masks, recorder)
         except WireError as error:
-            raise Refused(error.kind.exit, str(error)) from error
+            raise NotStarted(error.kind.exit, str(error)) from error
         finally:
             for task in running:
                 task.cancel()
@@ -134,7 +126,7 @@ class LiveSession:
             why = (error.strerror or str(error)).lower()
             if self._options.record is not None:
                 text = f"cannot record to {self._options.record}: {why}"
-                raise Refused(Exit.USAGE, text) from error
+                raise NotStarted(Exit.USAGE, text) from error
             return (f"cannot record to the state folder: {why}; going on without a recording",)
         self.timeline.subscribe(self.recorder.take)
         return told

@@ -21,7 +21,10 @@ from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
 from console.session.landmarks import find, near, poll, time_of
 from console.session.player import Player
+from console.stream.fold import fold_all
 from console.stream.server_events import HealthSeen, ServerListed
+from console.stream.session_events import Noticed
+from console.stream.state import Item, Jump
 from console.stream.timeline import Timeline
 
 _JUMP_US = 10 * US_PER_S
@@ -33,9 +36,11 @@ class Replay:
     def __init__(self, journal: Journal, clock: Clock, masks: Masks) -> None:
         logs = JournalLogs(journal)
         self.timeline = Timeline(clock, logs=logs)
-        self.player = Player(
-            journal, self.timeline.take, self.timeline.played_to, grew=logs.read_on
+        self._losses = tuple(
+            Noticed(Clean("session file"), Clean("warning"), clean(loss, masks))
+            for loss in journal.losses()
         )
+        self.player = Player(journal, self._given, self.timeline.played_to, grew=logs.read_on)
         self.player.seek(0)
         self._masks = masks
         self._clock = clock
@@ -69,6 +74,12 @@ class Replay:
                 return "this is a replay: nothing new can be recorded"
             case Need.UNLOCK:
                 return "this is a replay: nothing can be changed"
+
+    def _given(self, item: Item) -> None:
+        """What the player gives; what the file has lost is known at any time of it."""
+        if isinstance(item, Jump):
+            item = Jump(fold_all(item.state, self._losses), item.at_us)
+        self.timeline.take(item)
 
     async def pass_time(self, seconds: float) -> bool:
         """Play on by that much at once; a wait that looks between must not miss an answer."""

@@ -30,6 +30,14 @@ class Exit(IntEnum):
     """Interrupted by a signal; the state of the servers was printed."""
 
 
+class NotStarted(Exception):
+    """Nothing was started; the text says why, the code is how the program ends."""
+
+    def __init__(self, code: Exit, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
 MEANINGS: dict[Exit, str] = {
     Exit.OK: "all passed",
     Exit.ASSERTION: "an assertion failed, an unexpected status, or a comparison without a verdict",

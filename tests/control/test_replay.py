@@ -104,3 +104,14 @@ def test_the_recording_names_its_fleet(replay: Replay) -> None:
     fleet = replay.fleet()
     assert fleet.name == "kimi.toml"
     assert [server.name for server in fleet.servers] == ["kimi-base", "kimi-eagle3"]
+
+
+async def test_what_a_torn_file_lost_is_known_at_any_time(tmp_path: Path) -> None:
+    raw = STORY.read_bytes()
+    torn = tmp_path / "torn.toml"
+    torn.write_bytes(raw[:5000] + b"X" + raw[5001:-100])
+    replay = Replay(Journal(torn), ManualClock(), Masks())
+    for verb in ("replay.start", "replay.end", "replay.previous"):
+        await do(replay, verb)
+        told = [notice.text for notice in replay.timeline.state.session.notices]
+        assert any("bytes are damaged or cut" in text for text in told), verb
