@@ -253,3 +253,10 @@ def test_every_figure_has_its_definition() -> None:
     assert {"ttft_ms", "decode_tok_s", "tpot_ms", "e2e_tok_s", "cycle_ms", "itl_median_ms"} <= set(
         DEFINITIONS
     )
+
+
+def test_ids_that_a_server_holds_back_do_not_refute_a_count_proved_otherwise() -> None:
+    chunks = [Chunk(i * MS, n, 1, "x") for i, n in enumerate((1, 2, 5, 6), 1)]
+    assert count(made(chunks), 6) == Counted(6, ("running count", "requested length"))
+    stopped = made(chunks, finish="stop")
+    assert count(stopped, 9) == Refused("4 token ids, but the count says 6")

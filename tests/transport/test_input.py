@@ -9,6 +9,7 @@ from console.model.clock import Pace, SystemClock
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
 from console.model.fleet import Wire as Way
+from console.transport.wire import Stream
 from console.transport.wires import wire_to
 from tests.rig.sshd import Sshd
 
@@ -35,14 +36,19 @@ async def test_each_input_is_answered_before_the_next(host: Host) -> None:
         await wire.close()
 
 
+async def filled(stream: Stream) -> None:
+    """Write until it takes no more."""
+    for _ in range(1000):
+        await stream.write(b"x" * 65536)
+
+
 async def test_a_command_that_ended_takes_no_input(host: Host) -> None:
     wire = wire_to(host, SystemClock(), Pace(), Nobody())
     stream = await wire.open(["true"])
     try:
         assert await stream.read() == b""
         with pytest.raises(WireError) as caught:
-            for _ in range(1000):
-                await stream.write(b"x" * 65536)
+            await filled(stream)
         assert caught.value.kind is Failure.CLOSED
     finally:
         await stream.close()

@@ -1,0 +1,276 @@
+"""A benchmark of one server: circumstances, warm-ups, runs, and what they add up to, as events.
+
+Owns the order of things and what makes a benchmark valid. Times come from the worker alone, tokens
+from the server alone; whoever runs this pauses the console's own polling meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+
+from console.bench.answer import Refused
+from console.bench.metrics import Figures
+from console.bench.promptset import Prompt, PromptSet
+from console.bench.protocol import Protocol, warm
+from console.bench.provenance import Group, Value
+from console.bench.stats import log_interval
+from console.model.clock import utc_text
+from console.model.failure import WireError
+from console.model.fleet import Arm
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.services.bench_run import DIALECTS, Live, Requests, Timed
+from console.services.circumstances import Groups, ask_server, look_at_host
+from console.services.timing import Place, Worker
+from console.stream.events import Event
+from console.stream.fact import NOTHING
+from console.stream.fact import Figures as Pairs
+from console.stream.measured import circumstances_taken, fingerprint, run_measured
+from console.stream.run_events import BenchFinished, BenchStarted, RunMeasured
+from console.stream.server_events import TokenSeen
+from console.transport.wire import Wire
+
+MOST_RUNS = 100
+# What may not change while an arm is measured: its runs would be two samples.
+_HELD = ("launch", "env", "conf", "gpu")
+_PASSING = frozenset({"taken_utc"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be measured.
+
+    Attributes:
+        depth: as it was asked for; `depth_tokens` what it stands for.
+        within: half the width of the arm's own interval (0.01 = 1 %) at which no run is added any
+            more; 0 for the protocol's number of runs.
+        launch: number of the server's launch within a confirmed benchmark.
+    """
+
+    name: str
+    protocol: Protocol
+    prompts: PromptSet
+    depth: str
+    depth_tokens: int
+    within: float = 0.0
+    launch: int = 1
+
+    @property
+    def chosen(self) -> tuple[Prompt, ...]:
+        """The prompts that are really given."""
+        return self.prompts.prompts[: self.protocol.prompts]
+
+    @property
+    def wanted(self) -> int:
+        """How many runs must count."""
+        return self.protocol.runs * len(self.chosen)
+
+
+@dataclass(slots=True)
+class Benching:
+    """One benchmark under way: `wire` leads to the server's host, `timed_on` to the worker's."""
+
+    bench: Clean
+    arm: Arm
+    version: str
+    plan: Plan
+    requests: Requests
+    wire: Wire
+    timed_on: Wire
+    place: Place
+    masks: Masks
+    _run: int = 0
+    _taken: Groups = field(default_factory=dict)
+    _warm: list[float] = field(default_factory=list)
+    _good: list[Figures] = field(default_factory=list)
+    _flaws: list[str] = field(default_factory=list)
+
+    async def go(self) -> AsyncIterator[Event]:
+        """Everything in order. A defect of the worker or the link ends it with what there is."""
+        yield self._started()
+        why, worker = "", None
+        try:
+            worker = await Worker.start(self.timed_on, self.place)
+            for event in await self._circumstances(worker):
+                yield event
+            async for event in self._measured(worker):
+                yield event
+        except WireError as error:
+            why = f"{error.kind.value}: {error.why}"
+        finally:
+            if worker is not None:
+                await worker.close()
+        yield self.finished(why)
+
+    def finished(self, why: str) -> BenchFinished:
+        """The end; `why` it came early, or "". Valid only when every planned run counts."""
+        told = [why] if why else []
+        told += dict.fromkeys(self._flaws)
+        if len(self._good) < self.plan.wanted:
+            told.append(f"{len(self._good)} of {self.plan.wanted} runs count")
+        text = clean("; ".join(told), self.masks) if told else NOTHING
+        return BenchFinished(self.bench, not told, text, self._sum())
+
+    async def _measured(self, worker: Worker) -> AsyncIterator[Event]:
+        prompts, protocol = self.plan.chosen, self.plan.protocol
+        while not warm(self._warm, protocol.warmups):
+            async for event in self._one(worker, prompts[0], warm_up=True):
+                yield event
+            if self._flaws:
+                return
+        for turn in range(1, MOST_RUNS + 1):
+            if turn > protocol.runs and not self._too_wide():
+                return
+            for prompt in prompts:
+                async for event in self._one(worker, prompt, warm_up=False):
+                    yield event
+
+    async def _one(self, worker: Worker, prompt: Prompt, *, warm_up: bool) -> AsyncIterator[Event]:
+        self._run += 1
+        name = clean(self.requests.server.name, self.masks)
+        async for told in self.requests.run(worker, f"{self.bench}-{self._run}", prompt):
+            match told:
+                case Live(tok_s):
+                    yield TokenSeen(name, Clean("bench"), tok_s)
+                case Timed(figures):
+                    changed = () if warm_up else await self._changed()
+                    for event in self._taken_events(changed):
+                        yield event
+                    yield self._take(told, prompt, changed, warm_up)
+                    if isinstance(figures, Figures):
+                        accepted = figures.acceptance
+                        length = accepted.length if accepted is not None else None
+                        yield TokenSeen(name, Clean("bench"), figures.decode_tok_s, length)
+
+    def _take(
+        self, timed: Timed, prompt: Prompt, changed: tuple[str, ...], warm_up: bool
+    ) -> RunMeasured:
+        """The run as an event, and what it means for the whole."""
+        void = [*timed.void, *(f"{group} changed during the benchmark" for group in changed)]
+        found = timed.figures
+        if isinstance(found, Figures):
+            found = replace(found, notes=(*found.notes, *timed.notes))
+        event = run_measured(self.bench, self._run, found, self.masks, void=void)
+        if event.void and (not warm_up or isinstance(found, Refused)):
+            self._flaws.append(event.void)
+        elif isinstance(found, Figures) and warm_up:
+            self._warm.append(found.decode_tok_s)
+        elif isinstance(found, Figures):
+            self._good.append(found)
+        return replace(
+            event,
+            warm_up=warm_up,
+            prompt=clean(prompt.name, self.masks),
+            fingerprint=Clean(fingerprint(timed.text)),
+        )
+
+    def _started(self) -> BenchStarted:
+        plan, sampling, requests = self.plan, self.requests.sampling, self.requests
+        told = {
+            "tokens": str(sampling.max_tokens),
+            "runs": str(plan.wanted),
+            "prompts": plan.prompts.name,
+            "depth": plan.depth,
+            "depth_tokens": str(plan.depth_tokens),
+            "streams": "1",
+            "temperature": f"{sampling.temperature:g}",
+            "within": f"{plan.within:g}",
+        }
+        return BenchStarted(
+            self.bench,
+            clean(requests.server.name, self.masks),
+            self.arm,
+            plan.launch,
+            clean(plan.name, self.masks),
+            tuple((Clean(key), clean(value, self.masks)) for key, value in told.items()),
+            clean(self.place.text, self.masks),
+        )
+
+    async def _circumstances(self, worker: Worker) -> tuple[Event, ...]:
+        """All groups, before the first request."""
+        requests = self.requests
+        taken = await self._host()
+        taken |= await ask_server(
+            requests.server, requests.engine, self.version, requests.http,
+            requests.pace.read_deadline_s, self.masks,
+        )  # fmt: skip
+        versions = taken.get("versions", Group({}))
+        engine: dict[str, Value] = {"engine": f"{requests.engine.value} {self.version}".strip()}
+        client = (
+            "through this console's connection" if self.place.tunnelled else "beside the server"
+        )
+        where: dict[str, Value] = {"place": client, "python": worker.ready.python}
+        taken["versions"] = Group({**versions.values, **engine}, versions.unread)
+        taken["client"] = Group(where)
+        taken["request"] = Group(self._request())
+        self._taken = taken
+        return self._taken_events(tuple(taken))
+
+    def _request(self) -> dict[str, Value]:
+        s, plan = self.requests.sampling, self.plan
+        chosen = PromptSet(plan.prompts.name, plan.chosen)
+        return {
+            "max_tokens": str(s.max_tokens),
+            "ignore_eos": str(s.ignore_eos),
+            "temperature": f"{s.temperature:g}",
+            "top_p": f"{s.top_p:g}",
+            "seed": str(s.seed),
+            "prompt_set": plan.prompts.name,
+            "prompt_hash": chosen.digest(),
+            "depth": plan.depth,
+            "concurrency": "1",
+            "dialect": DIALECTS.get(self.requests.engine, "completions"),
+        }
+
+    async def _host(self) -> Groups:
+        requests = self.requests
+        utc = utc_text(requests.clock.utc())
+        return await look_at_host(requests.server, self.wire, requests.pace.read_deadline_s, utc)
+
+    async def _changed(self) -> tuple[str, ...]:
+        """Groups that are not as they were when the arm began; what cannot be read again says
+        nothing. Arguments are asked for once: a process cannot change them."""
+        now, found = await self._host(), []
+        for name in _HELD:
+            group, before = now.get(name), self._taken.get(name)
+            if group is None or before is None or group.unread or before.unread:
+                continue
+            if _lasting(group) != _lasting(before):
+                self._taken[name] = group
+                found.append(name)
+        return tuple(found)
+
+    def _taken_events(self, names: tuple[str, ...]) -> tuple[Event, ...]:
+        return tuple(
+            circumstances_taken(self.bench, name, self._taken[name], self.masks) for name in names
+        )
+
+    def _too_wide(self) -> bool:
+        """Whether runs are to be added: decided on the width alone."""
+        if not self.plan.within or len(self._good) < 2:
+            return False
+        rates = [figures.decode_tok_s for figures in self._good]
+        return log_interval(rates).half() > self.plan.within
+
+    def _sum(self) -> Pairs:
+        """What the valid runs add up to."""
+        good = self._good
+        if not good:
+            return ()
+        rates = [figures.decode_tok_s for figures in good]
+        found: list[tuple[str, float]] = [("runs", float(len(good)))]
+        if len(rates) > 1:
+            mean = log_interval(rates)
+            found += [("decode_tok_s", mean.mid), ("low", mean.low), ("high", mean.high)]
+        else:
+            found.append(("decode_tok_s", rates[0]))
+        found.append(("ttft_us", sum(f.ttft_ms for f in good) / len(good) * 1e3))
+        lengths = [f.acceptance.length for f in good if f.acceptance is not None]
+        if lengths:
+            found.append(("accept_len", sum(lengths) / len(lengths)))
+        return tuple((Clean(name), value) for name, value in found)
+
+
+def _lasting(group: Group) -> dict[str, Value]:
+    return {key: value for key, value in group.values.items() if key not in _PASSING}

@@ -1,0 +1,211 @@
+"""Under which circumstances a server runs now: host, launch, environment, GPUs, arguments.
+
+Owns turning one look at the host and the server's own words into the groups that two arms are
+held against. What could not be read stays unread with its reason; it is never unset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from console.bench.provenance import (
+    SECRET_WORDS,
+    Group,
+    Unread,
+    Unset,
+    Value,
+    allowed_environment,
+)
+from console.engines.answers import Info
+from console.engines.dialect import Dialect
+from console.model.failure import WireError
+from console.model.fleet import Engine, Server
+from console.model.fleet import Wire as Way
+from console.model.mask import Masks
+from console.model.text import clean
+from console.services.arguments import args_seen, model_of
+from console.services.probe_script import probe_argv, probe_script
+from console.transport.http import Http
+from console.transport.wire import Wire
+
+Groups = dict[str, Group]
+_MOST_INFO = 4 * 1024 * 1024
+_OK = 200
+_RANDOM = frozenset({"media_marker"})
+"""What a server makes up at every start."""
+_GPU_KEYS = ("uuids", "names", "power_limit_w", "mig_mode", "ecc_mode", "persistence_mode")
+
+
+async def look_at_host(server: Server, wire: Wire, deadline_s: float, utc: str) -> Groups:
+    """Host, launch, environment, configuration files, GPUs and libraries, in one round trip."""
+    try:
+        argv = probe_argv(_port(server))
+        done = await wire.run(argv, stdin=probe_script(), deadline_s=deadline_s)
+    except WireError as error:
+        why = f"{error.kind.value}: {error.why}"
+        unread = {name: Group({}, why) for name in ("launch", "env", "conf", "gpu", "versions")}
+        return {**unread, "host": Group({"name": _host_name(server, wire)}, why)}
+    told = _rows(done.out.decode("utf-8", "replace"))
+    if "probe.end" not in told:
+        why = "the host's shell did not run the probe to its end"
+        unread = {name: Group({}, why) for name in ("launch", "env", "conf", "gpu", "versions")}
+        return {**unread, "host": Group({"name": _host_name(server, wire)}, why)}
+    return {
+        "host": _host(told, _host_name(server, wire)),
+        "launch": _launch(told, server, utc),
+        "env": _environment(told),
+        "conf": _conf(told),
+        "gpu": _gpu(told),
+        "versions": _versions(told),
+        "args": _argv(told),
+    }
+
+
+def _port(server: Server) -> int:
+    url = urlsplit(server.url)
+    return url.port or (443 if url.scheme == "https" else 80)
+
+
+def _host_name(server: Server, wire: Wire) -> str:
+    """`local` for this machine; else the fleet's name: addresses say nothing after a tunnel."""
+    del server
+    return "local" if wire.host.wire is Way.LOCAL else wire.host.name
+
+
+def _rows(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in text.split("\n"):
+        name, tab, value = line.partition("\t")
+        if tab:
+            found.setdefault(name, []).append(value.strip("\r"))
+    return found
+
+
+def _one(told: Mapping[str, list[str]], name: str) -> Value:
+    values = told.get(name, [""])
+    return values[0] or Unread("not told")
+
+
+def _host(told: Mapping[str, list[str]], name: str) -> Group:
+    values: dict[str, Value] = {"name": name}
+    for key in ("boot_id", "kernel"):
+        values[key] = _one(told, f"host.{key}")
+    governor = told.get("host.cpu_governor", [""])[0]
+    values["cpu_governor"] = governor or Unset()
+    try:
+        load, cores = float(told["host.load"][0]), int(told["host.cores"][0])
+        values["load_average"] = "calm" if load <= max(1.0, cores / 4) else "busy"
+    except (KeyError, ValueError):
+        values["load_average"] = Unread("not told")
+    return Group(values)
+
+
+def _launch(told: Mapping[str, list[str]], server: Server, utc: str) -> Group:
+    values: dict[str, Value] = {"url": server.url, "taken_utc": utc}
+    pid, start = _one(told, "launch.pid"), _one(told, "launch.start_ticks")
+    if isinstance(pid, Unread) or isinstance(start, Unread):
+        return Group(values, "no process found that listens on the server's port")
+    container = told.get("launch.container_id", [""])[0]
+    boot = told.get("host.boot_id", [""])[0]
+    launch = {"pid": pid, "start_time": start, "launch_id": f"{boot[:8]}-{pid}-{start}"}
+    return Group({**values, **launch, "container_id": container or Unset()})
+
+
+def _argv(told: Mapping[str, list[str]]) -> Group:
+    """The command line's options, for engines that tell no resolved ones; secrets left out."""
+    words = told.get("launch.argv", [""])[0].split()
+    if not words:
+        return Group({}, "no command line readable")
+    values: dict[str, Value] = {}
+    for word, after in zip(words, [*words[1:], "--"], strict=True):
+        if word.startswith("--"):
+            name, equals, value = word.removeprefix("--").partition("=")
+            given = value if equals else "yes" if after.startswith("--") else after
+            key = name.replace("-", "_")
+            if name and not any(part in SECRET_WORDS for part in key.upper().split("_")):
+                values[key] = given
+    return Group(values)
+
+
+def _environment(told: Mapping[str, list[str]]) -> Group:
+    if "env.source" not in told:
+        denied = "env.denied" in told
+        if "launch.pid" not in told:
+            return Group({}, "no process found that listens on the server's port")
+        why = "belongs to another user" if denied else "no process of it has a whole block"
+        return Group({}, f"environment unreadable: {why}")
+    pairs = dict(pair.partition("=")[::2] for pair in told.get("env.pair", []))
+    return Group(allowed_environment(pairs))
+
+
+def _conf(told: Mapping[str, list[str]]) -> Group:
+    if "conf.etc" in told:
+        return Group({"/etc/nccl.conf": told["conf.etc"][0]})
+    if "conf.etc_absent" in told:
+        return Group({"/etc/nccl.conf": Unset()})
+    return Group({"/etc/nccl.conf": Unread("the server's root was not readable")})
+
+
+def _gpu(told: Mapping[str, list[str]]) -> Group:
+    if "gpu.none" in told:
+        return Group({"uuids": "no GPU"})
+    uuids = told.get("gpu.uuids", [])
+    if not uuids or not all(uuid.startswith(("GPU-", "MIG-")) for uuid in uuids):
+        said = uuids[0] if uuids else "nothing"
+        return Group({}, f"nvidia-smi says: {said[:80]}")
+    values: dict[str, Value] = {"count": str(len(uuids))}
+    for key in _GPU_KEYS:
+        rows = told.get(f"gpu.{key}", [])
+        same = " ".join(rows) if key == "uuids" else ", ".join(dict.fromkeys(rows))
+        values[key] = same or Unread("not told")
+    return Group(values)
+
+
+def _versions(told: Mapping[str, list[str]]) -> Group:
+    values: dict[str, Value] = {}
+    if "nccl.lib" in told:
+        values["libnccl"] = told["nccl.lib"][0]
+    elif "nccl.readable" in told:
+        values["libnccl"] = "no libnccl mapped"
+    else:
+        values["libnccl"] = Unread("no memory map was readable")
+    drivers = ", ".join(dict.fromkeys(told.get("gpu.drivers", [])))
+    values["driver"] = "no GPU" if "gpu.none" in told else drivers or Unread("not told")
+    return Group(values)
+
+
+async def ask_server(
+    server: Server, engine: Engine, version: str, http: Http, deadline_s: float, masks: Masks
+) -> Groups:
+    """Arguments and model as the server itself tells them; nothing where its engine does not."""
+    told = await _info(server, engine, version, http, deadline_s)
+    if told is None:
+        return {}
+    if isinstance(told, str):
+        return {"args": Group({}, told), "model": Group({}, told)}
+    seen = args_seen(clean(server.name, masks), told.args, masks)
+    args: dict[str, Value] = {
+        str(name): str(text) for name, text in seen.args if name not in _RANDOM
+    }
+    model = told.model or model_of(told.args)
+    name: Value = clean(model, masks) if model else Unread("not told")
+    return {"args": Group(args), "model": Group({"name": name})}
+
+
+async def _info(
+    server: Server, engine: Engine, version: str, http: Http, deadline_s: float
+) -> Info | str | None:
+    """What it tells; why it does not; None for an engine that tells its arguments nowhere."""
+    dialect, missing = Dialect.of(engine, version or None), list[str]()
+    while (path := dialect.next_path("info", missing)) is not None:
+        url = server.url.rstrip("/") + path.path
+        try:
+            answer = await http.get(url, deadline_s=deadline_s, most_bytes=_MOST_INFO)
+        except WireError as error:
+            return f"{path.path}: {error.kind.value}"
+        if answer.code == _OK and not answer.truncated:
+            found = dialect.read(path.path, answer.body.decode("utf-8", "replace"))
+            return found if isinstance(found, Info) else f"{path.path} is not readable"
+        missing.append(path.path)
+    return None
