@@ -139,7 +139,6 @@ async def test_every_bad_day_has_a_word_and_ends_with_its_cause(
         assert (seen[0].code, seen[0].failure, seen[0].why) == (code, failure, why)
         scripted_http.default = rig.OK
         await auntil(lambda: (seen[-1].code, seen[-1].failure) == (200, None))
-    assert scripted_http.max_in_flight <= 1
 
 
 async def test_a_lost_link_is_no_word_about_the_server(sshd: Sshd) -> None:
@@ -176,6 +175,18 @@ async def test_intervals_follow_the_answers_and_asking_now_cuts_them_short() -> 
         assert len(server.requests) == 3
         await events.aclose()
         await http.close()
+    await wire.close()
+
+
+async def test_two_requests_are_never_in_flight(scripted_http: ScriptedHttp) -> None:
+    scripted_http.default = rig.Chunked(((0.02, b"a"), (0.02, b"b")))
+    asked = asyncio.Event()
+    wire = LocalWire(Host("here"))
+    async with asking(wire, scripted_http.url, FAST, asked) as seen:
+        while len(seen) < 5:
+            asked.set()
+            await asyncio.sleep(0)
+    assert scripted_http.max_in_flight == 1
     await wire.close()
 
 
