@@ -19,8 +19,9 @@ from console.model.fleet import Fleet, Server
 from console.model.mask import Masks
 from console.model.text import clean
 from console.services.health import PATH, ask_once, health
+from console.services.pulse import Pulse
 from console.services.running import Running
-from console.services.status import Pulse, status
+from console.services.status import status
 from console.stream.events import Event
 from console.stream.server_events import HealthSeen
 from console.stream.timeline import Timeline

@@ -6,8 +6,7 @@ not up; whatever comes as an answer is survived and said once.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from console.engines.answers import Loads
 from console.engines.dialect import Dialect
@@ -17,6 +16,7 @@ from console.model.failure import Failure
 from console.model.fleet import Server
 from console.services.engine import MOST_BYTES, key_text
 from console.services.figures import Polls, Reading, merged
+from console.services.pulse import Pulse
 from console.services.waiting import sleep_or
 from console.stream.events import Event
 from console.transport.http import Answer, AnswerError, Http
@@ -59,7 +59,11 @@ class Sources:
 
 
 class Poller:
-    """Polls of one process, one after the other. `over` once there is nothing more to ask it."""
+    """Polls of one process, one after the other.
+
+    `over` once a counter says that another process answers; `doubt` is called when a poll finds
+    nobody where somebody was.
+    """
 
     def __init__(
         self,
@@ -69,8 +73,11 @@ class Poller:
         clock: Clock,
         pace: Pace,
         polls: Polls,
+        doubt: Callable[[], None],
     ) -> None:
         self.over = False
+        self._doubt = doubt
+        self._doubted = False
         self._entry = entry
         self._http = http
         self._dialect = dialect
@@ -86,12 +93,12 @@ class Poller:
         return self._sources.metrics is None and self._sources.loads is None
 
     async def poll(self) -> list[Event]:
-        """Ask once; what the answers show. Over as well when a counter says that it restarted."""
+        """Ask once; what the answers show."""
         found: list[Event] = []
         worker, loads, source = None, None, ""
         if path := self._sources.metrics:
             worker, source = await self._metrics(path, found), path
-        if not self.over and (path := self._sources.loads):
+        if not self._doubted and (path := self._sources.loads):
             loads = await self._loads(path, found)
             source = source if worker is not None else path.partition("?")[0]
         self._count += 1
@@ -134,31 +141,35 @@ class Poller:
 
     async def _get(self, path: str, most_bytes: int, found: list[Event]) -> Answer | None:
         url = self._entry.url.rstrip("/") + path
+        deadline_s = self._pace.health_deadline_s
         try:
-            return await self._http.get(
-                url, deadline_s=self._pace.health_deadline_s, most_bytes=most_bytes
-            )
+            answer = await self._http.get(url, deadline_s=deadline_s, most_bytes=most_bytes)
+            self._doubted = False
+            return answer
         except AnswerError as error:
-            if error.kind in _ENDED:
-                self.over = True
+            if error.kind in _ENDED and error.code is None:
+                if not self._doubted:
+                    self._doubt()
+                self._doubted = True
             else:
                 found += self._polls.notice(f"{path} {error.kind}", f"{path}: {error.why}")
             return None
 
 
 async def metrics(
-    poller: Poller, clock: Clock, pace: Pace, down: asyncio.Event
+    poller: Poller, clock: Clock, pace: Pace, pulse: Pulse
 ) -> AsyncGenerator[Event, None]:
-    """Poll every `metrics_s` until `down` is set or the process that answered is another one.
+    """Poll every `metrics_s` until the server was down or another process answers.
 
-    With nothing to ask it only waits for `down`.
+    With nothing to ask it only waits for that.
     """
-    while not down.is_set():
+    downs = pulse.downs
+    while pulse.downs == downs:
         for event in await poller.poll():
             yield event
         if poller.over:
             return
         if poller.empty:
-            await down.wait()
-            return
-        await sleep_or(clock, pace.metrics_s, down)
+            await pulse.down.wait()
+        else:
+            await sleep_or(clock, pace.metrics_s, pulse.down)

@@ -1,12 +1,11 @@
 """One address at work: what answers there is found out when it comes up, then its figures polled.
 
-Owns the order of both, so that a restart is never read as the same process, and the switch that
-health sets. Two servers listed at one address share all of it.
+Owns the order of both, so that a restart is never read as the same process. Two servers listed at
+one address share all of it.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
 from console.model.clock import Clock, Pace
@@ -15,28 +14,9 @@ from console.model.mask import Masks
 from console.services.engine import find, found_events, loaded
 from console.services.figures import Polls
 from console.services.metrics import Poller, metrics
+from console.services.pulse import Pulse
 from console.stream.events import Event
-from console.stream.server_events import HealthSeen
 from console.transport.http import Http
-
-
-class Pulse:
-    """Whether an address answers 200, as health says; setting `ask` has it asked now."""
-
-    def __init__(self) -> None:
-        self.up = asyncio.Event()
-        self.down = asyncio.Event()
-        self.ask = asyncio.Event()
-        self.down.set()
-
-    def saw(self, health: HealthSeen) -> None:
-        """One answer of a health path."""
-        if health.code == 200 and health.failure is None:
-            self.up.set()
-            self.down.clear()
-        else:
-            self.up.clear()
-            self.down.set()
 
 
 async def status(
@@ -63,10 +43,11 @@ async def status(
             await pulse.down.wait()
             continue
         names = [entry.name for entry in loaded(found, entries)]
-        poller = Poller(entries[0], http, dialect, clock, pace, Polls(names, said, masks))
-        async for event in metrics(poller, clock, pace, pulse.down):
+        polls = Polls(names, said, masks)
+        poller = Poller(entries[0], http, dialect, clock, pace, polls, pulse.ask.set)
+        async for event in metrics(poller, clock, pace, pulse):
             yield event
-        if not pulse.down.is_set():
-            # Another process answers, or none: health is asked at once, and what it is afterwards.
+        if poller.over:
+            # Another process answers: health is asked at once, and then what it is.
             pulse.ask.set()
             await clock.sleep(pace.metrics_s)
