@@ -23,6 +23,8 @@ ServerEvent = (
     | s.MetricSeen
     | s.TokenSeen
     | s.EnvRead
+    | s.ProcessSeen
+    | s.CollectiveSeen
     | s.EnvDrifted
     | n.HistoryKnown
 )
@@ -66,6 +68,8 @@ KINDS: dict[str, type[Fact]] = {
     "metric": s.MetricSeen,
     "token": s.TokenSeen,
     "env": s.EnvRead,
+    "process": s.ProcessSeen,
+    "collective": s.CollectiveSeen,
     "drift": s.EnvDrifted,
     "history": n.HistoryKnown,
     "log_listed": s.LogListed,

@@ -110,6 +110,10 @@ def _server(servers: Mapping[str, Server], event: ServerEvent) -> Mapping[str, S
             new = replace(old, token=event)
         case s.EnvRead():
             new = replace(old, envs=_put(old.envs, event.source, event, most=64))
+        case s.ProcessSeen():
+            new = replace(old, process=event)
+        case s.CollectiveSeen():
+            new = replace(old, collective=event)
         case s.EnvDrifted():
             new = replace(old, drift=event)
         case n.HistoryKnown():

@@ -141,8 +141,46 @@ class EnvRead(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessSeen(Fact):
+    """The process that holds a server's port, or why none could be told.
+
+    Attributes:
+        pid: the launcher; None with the reason in `why`.
+        started: UTC, as `utc_text` writes it; so `container_started`. Empty where unknown.
+        container: id of the container it runs in; empty for none.
+        library: path of the libnccl that its processes have mapped.
+    """
+
+    server: Clean
+    pid: int | None = None
+    started: Clean = NOTHING
+    container: Clean = NOTHING
+    container_started: Clean = NOTHING
+    library: Clean = NOTHING
+    why: Clean = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveSeen(Fact):
+    """What a server's log tells of its communication.
+
+    Attributes:
+        version: of NCCL, as the log writes it; empty as long as it does not.
+        path: `console.nccl.allreduce.Path` in words: who moves the bytes of an all-reduce.
+        proof: the line that shows it, `line` its number in the log.
+    """
+
+    server: Clean
+    version: Clean = NOTHING
+    path: Clean = NOTHING
+    proof: Clean = NOTHING
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EnvDrifted(Fact):
-    """The environment is not the one of the last good run."""
+    """The environment is not the one of the last good run; with nothing lost or changed it is
+    that one again."""
 
     server: Clean
     lost: tuple[Clean, ...]

@@ -59,6 +59,8 @@ class Server:
     load_end: s.LoadEnded | None = None
     metric: s.MetricSeen | None = None
     token: s.TokenSeen | None = None
+    process: s.ProcessSeen | None = None
+    collective: s.CollectiveSeen | None = None
     drift: s.EnvDrifted | None = None
     envs: Mapping[str, s.EnvRead] = field(default_factory=dict)
     history: Mapping[str, n.HistoryKnown] = field(default_factory=dict)
