@@ -21,7 +21,7 @@ from console.model.fleet import Arm
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.bench_run import DIALECTS, Live, Requests, Timed
-from console.services.circumstances import Groups, ask_server, look_at_host
+from console.services.circumstances import Groups, look_at_host
 from console.services.timing import Place, Worker
 from console.stream.events import Event
 from console.stream.fact import NOTHING
@@ -69,11 +69,13 @@ class Plan:
 
 @dataclass(slots=True)
 class Benching:
-    """One benchmark under way: `wire` leads to the server's host, `timed_on` to the worker's."""
+    """One benchmark under way: `wire` leads to the server's host, `timed_on` to the worker's;
+    `version` is the engine with its version, `said` what the server tells of itself."""
 
     bench: Clean
     arm: Arm
     version: str
+    said: Groups
     plan: Plan
     requests: Requests
     wire: Wire
@@ -189,14 +191,9 @@ class Benching:
 
     async def _circumstances(self, worker: Worker) -> tuple[Event, ...]:
         """All groups, before the first request."""
-        requests = self.requests
-        taken = await self._host()
-        taken |= await ask_server(
-            requests.server, requests.engine, self.version, requests.http,
-            requests.pace.read_deadline_s, self.masks,
-        )  # fmt: skip
+        taken = await self._host() | self.said
         versions = taken.get("versions", Group({}))
-        engine: dict[str, Value] = {"engine": f"{requests.engine.value} {self.version}".strip()}
+        engine: dict[str, Value] = {"engine": self.version}
         client = (
             "through this console's connection" if self.place.tunnelled else "beside the server"
         )

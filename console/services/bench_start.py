@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 
 from console.bench.job import Sampling, worker_argv
-from console.engines.detect import Answer, Ask, Verdict, detect
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Arm, Engine, Host, Server
@@ -18,44 +17,31 @@ from console.model.mask import Masks
 from console.model.text import Clean
 from console.services.bench import Benching, Plan
 from console.services.bench_run import Requests
+from console.services.circumstances import server_says
 from console.services.credential import key_headers
+from console.services.engine import Found, find
 from console.services.timing import OWN_PYTHON, Place, place_of
 from console.services.tunnel import tunnel
-from console.transport.http import AnswerError, Http
+from console.transport.http import Http
 from console.transport.local import LocalWire
 from console.transport.wire import Wire
 
-_MOST_ASKED = 8
-_MOST_BYTES = 1_048_576
+HEALTH = "/health"
 
 
-async def who_answers(server: Server, http: Http, deadline_s: float) -> Verdict:
-    """Engine, version and model at a server's address.
+async def who_answers(server: Server, http: Http, deadline_s: float) -> Found:
+    """Engine, version, model and arguments at a server's address.
 
     Raises:
         WireError: nothing answers there; NOT_HTTP for an engine that is not known.
     """
-    answers: dict[str, Answer] = {}
-    for _ in range(_MOST_ASKED):
-        asked = detect(answers)
-        if isinstance(asked, Verdict):
-            if asked.engine is None:
-                raise WireError(Failure.NOT_HTTP, f"no known engine answers: {asked.why}")
-            return asked
-        answers[asked.path] = await _answer(server, http, asked, deadline_s)
-    raise WireError(Failure.NOT_HTTP, "no known engine answers")
-
-
-async def _answer(server: Server, http: Http, asked: Ask, deadline_s: float) -> Answer:
-    url = server.url.rstrip("/") + asked.path
-    try:
-        found = await http.get(url, deadline_s=deadline_s, most_bytes=_MOST_BYTES)
-    except AnswerError as error:
-        if error.code is None and error.kind in (Failure.REFUSED, Failure.NO_HOST):
-            raise
-        return Answer(error.code, why=error.why)
-    body = found.body.decode("utf-8", "replace")
-    return Answer(found.code, body, found.headers.get("server", ""))
+    found = await find(server.url, http, deadline_s)
+    if not found.answered:
+        # Why nothing answers stands in the error of any request.
+        await http.get(server.url.rstrip("/") + HEALTH, deadline_s=deadline_s)
+    if found.engine is None:
+        raise WireError(Failure.NOT_HTTP, f"no known engine answers: {found.why}")
+    return found
 
 
 @asynccontextmanager
@@ -80,15 +66,18 @@ async def prepared(
     found = await who_answers(server, http, pace.read_deadline_s)
     headers = key_headers(server, masks)
     engine = found.engine or Engine.AUTO
+    said = server_says(server, found, masks)
 
     def requests(url: str) -> Requests:
         return Requests(
-            server, engine, found.model or "", url, sampling, http, clock, pace, headers, probes
+            server, engine, found.model, url, sampling, http, clock, pace, headers, probes
         )
 
     def benching(url: str, timed_on: Wire, place: Place) -> Benching:
-        version = found.version or ""
-        return Benching(bench, arm, version, plan, requests(url), wire, timed_on, place, masks)
+        version = f"{engine.value} {found.version}".strip()
+        return Benching(
+            bench, arm, version, said, plan, requests(url), wire, timed_on, place, masks
+        )
 
     place = await place_of(wire, pace.read_deadline_s)
     if place is not None:

@@ -17,21 +17,17 @@ from console.bench.provenance import (
     Value,
     allowed_environment,
 )
-from console.engines.answers import Info
-from console.engines.dialect import Dialect
 from console.model.failure import WireError
-from console.model.fleet import Engine, Server
+from console.model.fleet import Server
 from console.model.fleet import Wire as Way
 from console.model.mask import Masks
 from console.model.text import clean
-from console.services.arguments import args_seen, model_of
+from console.services.arguments import args_seen
+from console.services.engine import Found
 from console.services.probe_script import probe_argv, probe_script
-from console.transport.http import Http
 from console.transport.wire import Wire
 
 Groups = dict[str, Group]
-_MOST_INFO = 4 * 1024 * 1024
-_OK = 200
 _RANDOM = frozenset({"media_marker"})
 """What a server makes up at every start."""
 _GPU_KEYS = ("uuids", "names", "power_limit_w", "mig_mode", "ecc_mode", "persistence_mode")
@@ -175,37 +171,15 @@ def _versions(told: Mapping[str, list[str]]) -> Group:
     return Group(values)
 
 
-async def ask_server(
-    server: Server, engine: Engine, version: str, http: Http, deadline_s: float, masks: Masks
-) -> Groups:
-    """Arguments and model as the server itself tells them; nothing where its engine does not."""
-    told = await _info(server, engine, version, http, deadline_s)
-    if told is None:
-        return {}
-    if isinstance(told, str):
-        return {"args": Group({}, told), "model": Group({}, told)}
-    seen = args_seen(clean(server.name, masks), told.args, masks)
+def server_says(server: Server, found: Found, masks: Masks) -> Groups:
+    """Arguments and model as the server itself tells them; no arguments where its engine tells
+    none, so that those of its command line stand."""
+    name: Value = clean(found.model, masks) if found.model else Unread("not told")
+    model = {"model": Group({"name": name})}
+    if found.info is None or not found.info.args:
+        return model
+    seen = args_seen(clean(server.name, masks), found.info.args, masks)
     args: dict[str, Value] = {
         str(name): str(text) for name, text in seen.args if name not in _RANDOM
     }
-    model = told.model or model_of(told.args)
-    name: Value = clean(model, masks) if model else Unread("not told")
-    return {"args": Group(args), "model": Group({"name": name})}
-
-
-async def _info(
-    server: Server, engine: Engine, version: str, http: Http, deadline_s: float
-) -> Info | str | None:
-    """What it tells; why it does not; None for an engine that tells its arguments nowhere."""
-    dialect, missing = Dialect.of(engine, version or None), list[str]()
-    while (path := dialect.next_path("info", missing)) is not None:
-        url = server.url.rstrip("/") + path.path
-        try:
-            answer = await http.get(url, deadline_s=deadline_s, most_bytes=_MOST_INFO)
-        except WireError as error:
-            return f"{path.path}: {error.kind.value}"
-        if answer.code == _OK and not answer.truncated:
-            found = dialect.read(path.path, answer.body.decode("utf-8", "replace"))
-            return found if isinstance(found, Info) else f"{path.path} is not readable"
-        missing.append(path.path)
-    return None
+    return {"args": Group(args), **model}
