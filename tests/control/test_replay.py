@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,10 +60,10 @@ async def test_moving_both_ways(replay: Replay) -> None:
     assert isinstance(start, State)
     await do(replay, "replay.end")
     assert replay.timeline.now_us == replay.player.length_us
-    assert replay.timeline.state.session.closed is not None
     end = replay.timeline.state
+    assert end.session.closed is not None
     await do(replay, "replay.previous")
-    assert replay.timeline.state.session.closed is None
+    assert replay.timeline.state == replace(end, session=replace(end.session, closed=None))
     await do(replay, "replay.next")
     assert replay.timeline.state == end
     await do(replay, "replay.goto", at_us=100_000_000)
