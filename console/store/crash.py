@@ -1,0 +1,55 @@
+"""The report of a defect: a file only its owner reads, secrets masked, no control character in it.
+
+Holds the way through the code and never a value of a variable. Whoever stops because of a defect
+says where it lies.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from console.model.clock import UTC_NAME, utc_text
+from console.model.mask import Masks
+from console.model.text import clean, plain
+from console.model.version import written_version
+from console.store.folders import state_folder
+
+MOST_LINES = 2000
+
+
+def write_report(error: BaseException, masks: Masks, moment: datetime) -> Path:
+    """Write the report of a defect into the state folder; where it lies.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    name = f"crash-{moment.strftime(UTC_NAME)}-{os.getpid()}.txt"
+    path = state_folder() / name
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+        for line in _lines(error, moment):
+            file.write(f"{shown(line, masks)}\n")
+    return path
+
+
+def shown(text: str, masks: Masks) -> str:
+    """One line of it: secrets masked, nothing in it that a terminal would act on."""
+    return plain(clean(text, masks))
+
+
+def _lines(error: BaseException, moment: datetime) -> Iterator[str]:
+    yield f"spec-console {written_version()} stopped because of a defect at {utc_text(moment)}"
+    yield f"Python {platform.python_version()} on {platform.platform()}"
+    yield f"TERM {os.environ.get('TERM', 'unset')}"
+    yield f"arguments: {' '.join(sys.argv[1:]) or 'none'}"
+    yield ""
+    told = "".join(traceback.format_exception(error)).splitlines()
+    yield from told[:MOST_LINES]
+    if len(told) > MOST_LINES:
+        yield f"{len(told) - MOST_LINES:,} more lines left out"
