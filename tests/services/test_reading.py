@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from console.lab.faults import FAULTS, End
 from console.model.clock import ManualClock, Pace
 from console.model.fleet import Arm, Engine, Server
 from console.model.mask import Masks
@@ -211,6 +212,54 @@ def test_a_failure_ends_the_wait_with_its_reason_and_its_lines(
     assert any(lines in line for line in shown)
     notice = next(n for n in reversed(room.notices) if n.severity == "error")
     assert notice.text == end.why
+
+
+ENDS = {
+    "scheduler-exception": ("child-exception", "RuntimeError: simulated"),
+    "rank-dead": ("rank-dead", "a scheduler died"),
+    "node-terminated": ("child-crash", "exit code -9"),
+    "cuda-oom": ("cuda-oom", "CUDA out of memory on GPU 3 / TP3"),
+    "no-kv-memory": ("pool-empty", "no GPU memory was left for the KV cache"),
+    "unbalanced": ("unbalanced", "another process holds one of them"),
+    "rank-missing": ("rank-missing", "others have not"),
+    "graph-capture": ("cuda-oom", "wanted 738 MiB, 403 MiB free"),
+    "nccl-error": ("nccl-error", "NCCL failed"),
+    "nccl-cuda-error": ("nccl-error", "NCCL failed"),
+    "nccl-timeout": ("nccl-timeout", "collective timeout 600 s, all-reduce 48211"),
+    "watchdog": ("watchdog", "then SIGQUIT"),
+    "watchdog-0.5.3": ("watchdog", "watchdog timeout 300 s, then SIGQUIT"),
+    "prefill-oom": ("pool-oom", "the KV pool was exhausted"),
+    "decode-oom": ("pool-oom", "the KV pool was exhausted"),
+    "request-slots": ("pool-oom", "the KV pool was exhausted"),
+    "kv-leak": ("pool-leak", "does not add up"),
+    "illegal-access": ("illegal-access", "an illegal memory access was encountered (TP3)"),
+    "detokenizer-exception": ("child-exception", "RuntimeError: simulated"),
+    "port-in-use": ("port-taken", "port 8000 already in use"),
+    "warmup-failed": ("warmup-failed", "res.status_code=500"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_failure_of_the_lab_ends_the_wait_or_is_only_noticed(name: str) -> None:
+    fault, lines = FAULTS[name], list[str]()
+    for line in fault.lines:
+        rank = "" if line.rank is None or line.rank < 0 else f" TP{line.rank}"
+        head = "" if line.rank is None else f"[2026-11-29 13:10:02{rank}] "
+        text = line.text.replace("{pid}", "4711").replace("{port}", "8000")
+        lines += (head + text).rstrip("\n").split("\n")
+    begun = capture("sglang-baseline.log").split("\n")
+    room = Room().read(begun[: 70 if fault.phase == "serving" else 48])
+    room.events.clear()
+    room.read(lines)
+    if fault.end is End.LIVES:
+        assert room.ends == []
+        return
+    marker, why = ENDS[name]
+    end = room.ends[-1]
+    assert (end.ready, end.marker) == (False, marker)
+    assert why in end.why
+    assert end.first_line is not None
+    assert end.line_count >= 1
 
 
 def test_a_retraction_is_noticed_once_and_ends_nothing() -> None:

@@ -1,0 +1,175 @@
+"""A simulated server from its launch to its end, watched as a real one would be."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from console.model.ask import Nobody
+from console.model.clock import Pace, SystemClock
+from console.model.fleet import Arm, Fleet, Host, LogId, LogSource, Server, Slot
+from console.model.mask import Masks
+from console.services.live import Watch, watch_fleet
+from console.stream.fact import Standing
+from console.stream.logs import lines
+from console.stream.server_events import (
+    ArmSeen,
+    LoadAdvanced,
+    LoadEnded,
+    StandingChanged,
+    TokenSeen,
+)
+from console.stream.state import Item, State
+from console.stream.timeline import Timeline, pair_clock
+from console.stream.watch import rules
+from console.transport.http import Http
+from console.transport.local import LocalWire
+from tests.lab.simulated import EAGLE, Simulated, simulated
+from tests.rig.waiting import auntil
+
+SCALE = 20.0
+PACE = Pace().scaled(SCALE)
+
+
+class Seen:
+    """What happened, in order."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self.items: list[Item] = []
+        timeline.subscribe(self.take)
+
+    def take(self, item: Item, _state: State) -> None:
+        self.items.append(item)
+
+    def standings(self, server: str) -> list[Standing]:
+        found = [e for e in self.items if isinstance(e, StandingChanged) and e.server == server]
+        return [
+            e.standing for n, e in enumerate(found) if not n or found[n - 1].standing != e.standing
+        ]
+
+    def standing(self, server: str = "spec") -> Standing:
+        return self.timeline.state.standing(server)
+
+    def why(self, server: str = "spec") -> str:
+        found = self.timeline.state.servers[server].standing
+        return found.why if found else ""
+
+
+@asynccontextmanager
+async def watching(server: Simulated, pace: Pace = PACE) -> AsyncIterator[tuple[Watch, Seen]]:
+    url = f"http://127.0.0.1:{server.port}"
+    log = LogSource(path=str(server.log_path))
+    fleet = Fleet(
+        "lab",
+        (Host("here"),),
+        (Slot("slot", "here", port=server.port),),
+        (
+            Server("base", "slot", Arm.BASELINE, url),
+            Server("spec", "slot", Arm.SPECULATIVE, url, log=log),
+        ),
+    )
+    clock = SystemClock()
+    timeline = Timeline(clock, rules(pace))
+    seen = Seen(timeline)
+    async with watch_fleet(fleet, timeline, clock, pace, Masks(), Nobody()) as watch:
+        ticking = asyncio.create_task(pair_clock(timeline, clock, pace))
+        try:
+            yield watch, seen
+        finally:
+            ticking.cancel()
+            await asyncio.gather(ticking, return_exceptions=True)
+
+
+async def generate(server: Simulated, tokens: int) -> int:
+    http = Http(LocalWire(Host("here")), SystemClock())
+    body = (
+        b'{"text": "once", "sampling_params": {"max_new_tokens": %d, "ignore_eos": true}}' % tokens
+    )
+    try:
+        url = f"http://127.0.0.1:{server.port}/generate"
+        return (await http.post(url, body, deadline_s=30, most_bytes=1_000_000)).code
+    finally:
+        await http.close()
+
+
+async def test_from_launch_over_tokens_and_a_stuck_scheduler_to_the_end(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE) as server:
+        async with watching(server) as (watch, seen):
+            await auntil(lambda: seen.standing() is Standing.IDLE, 20, "idle")
+            loads = [e for e in seen.items if isinstance(e, LoadAdvanced)]
+            phases = list(dict.fromkeys(str(e.phase) for e in loads))
+            assert phases[0] == "arguments"
+            assert "weights" in phases
+            assert any(e.total for e in loads)
+            (ended,) = [e for e in seen.items if isinstance(e, LoadEnded)]
+            assert ended.ready
+            await auntil(
+                lambda: any(isinstance(e, ArmSeen) and e.server == "base" for e in seen.items)
+            )
+            arms = {e.server: e.arm for e in seen.items if isinstance(e, ArmSeen)}
+            assert arms == {"spec": Arm.SPECULATIVE, "base": None}
+            await auntil(lambda: "not loaded" in seen.why("base"))
+            assert seen.why("base").startswith("not loaded: the slot runs EAGLE3")
+
+            assert await generate(server, 400) == 200
+            assert Standing.GENERATING in seen.standings("spec")
+            tokens = [e for e in seen.items if isinstance(e, TokenSeen)]
+            assert {e.source for e in tokens} == {"/metrics"}
+            assert any(e.decode_tok_s for e in tokens)
+            assert any(e.accept_len and e.accept_len > 1.5 for e in tokens)
+
+            server.switch(stuck=True)
+            asking = asyncio.create_task(generate(server, 100))
+            await auntil(lambda: seen.standing() is Standing.STALLED, 20, "stalled")
+            assert "no token" in seen.why()
+            server.switch(stuck=False)
+            assert await asking == 200
+            await auntil(
+                lambda: seen.standing() in (Standing.GENERATING, Standing.IDLE), 20, "well again"
+            )
+
+            await watch.pause("base")
+            asked = seen.timeline.seq
+            count = server.log.count("GET /")
+            assert await generate(server, 100) == 200
+            assert server.log.count("GET /") == count
+            assert seen.timeline.seq > asked
+            watch.resume("spec")
+
+            os.kill(server.process.pid, signal.SIGTERM)
+            await auntil(lambda: seen.standing() is Standing.DOWN, 20, "down")
+            assert Standing.DRAINING in seen.standings("spec")
+
+
+async def test_out_of_memory_while_loading_ends_it_with_its_reason(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, fault="cuda-oom") as server:
+        async with watching(server) as (_, seen):
+            await auntil(lambda: "CUDA out of memory" in seen.why(), 20, "the reason")
+            assert seen.standing() is Standing.DOWN
+            end = seen.timeline.state.servers["spec"].load_end
+            assert end is not None
+            assert end.first_line is not None
+            held = lines(
+                seen.timeline.logs, LogId("spec"), end.first_line, end.first_line + end.line_count
+            )
+            assert any("torch.OutOfMemoryError" in line for line in held)
+
+
+async def test_a_rank_that_is_killed_while_serving_is_named(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, dies_after_s=20.0) as server:
+        async with watching(server) as (_, seen):
+            await auntil(lambda: seen.standing() is Standing.DOWN and "exit code" in seen.why(), 25)
+            assert "scheduler_0" in seen.why()
+            assert Standing.IDLE in seen.standings("spec")
+
+
+async def test_a_load_that_stands_still_stalls(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=200.0, never_ready="graphs") as server:
+        async with watching(server, Pace().scaled(200)) as (_, seen):
+            await auntil(lambda: seen.standing() is Standing.STALLED, 25, "stalled")
+            assert seen.why().startswith("loading: no progress for over 5 min in ")
