@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -97,9 +97,20 @@ class Asking:
         return ran
 
     async def pause(self, server: str) -> None:
-        """Send nothing and have nothing on its way until `resume`: for a timed run."""
-        ran = await self.stop(server, "health", "status")
-        self._paused.setdefault(self._leader(server), set()).update(ran)
+        """Send nothing and have nothing on its way until `resume`: for a timed run.
+
+        What is on its way may end first, for a moment: a server goes on with a request that is
+        only dropped.
+        """
+        leader = self._leader(server)
+        turns = (self._pulses[leader].health_turn, self._pulses[leader].status_turn)
+        async with AsyncExitStack() as held:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._pace.health_starting_s):
+                    for turn in turns:
+                        await held.enter_async_context(turn)
+            ran = await self.stop(server, "health", "status")
+        self._paused.setdefault(leader, set()).update(ran)
 
     def resume(self, server: str) -> None:
         """Ask again for what was asked before `pause`."""
@@ -115,7 +126,9 @@ class Asking:
     async def _health(self, leader: str, http: Http) -> AsyncGenerator[Event, None]:
         place, pulse = self._addresses[leader], self._pulses[leader]
         await _reached(self._wire(leader), place[0])
-        events = health(place[0], http, self._clock, self._pace, self._masks, pulse.ask)
+        events = health(
+            place[0], http, self._clock, self._pace, self._masks, pulse.ask, pulse.health_turn
+        )
         async with aclosing(events):
             async for seen in events:
                 pulse.saw(seen)

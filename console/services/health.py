@@ -23,15 +23,24 @@ _OK = 200
 
 
 async def health(
-    server: Server, http: Http, clock: Clock, pace: Pace, masks: Masks, asked: asyncio.Event
+    server: Server,
+    http: Http,
+    clock: Clock,
+    pace: Pace,
+    masks: Masks,
+    asked: asyncio.Event,
+    turn: asyncio.Lock | None = None,
 ) -> AsyncGenerator[HealthSeen, None]:
     """Ask now, then every `health_starting_s` until 200 comes, every `health_up_s` while it does.
 
-    Setting `asked` ends the present wait; it is cleared when the request begins.
+    Setting `asked` ends the present wait; it is cleared when the request begins. `turn` is held
+    while a request is on its way, so that whoever takes it keeps the next one back.
     """
+    turn = turn or asyncio.Lock()
     while True:
         asked.clear()
-        seen = await ask_once(server, http, pace, masks)
+        async with turn:
+            seen = await ask_once(server, http, pace, masks)
         yield seen
         up = seen.code == _OK and seen.failure is None
         await sleep_or(clock, pace.health_up_s if up else pace.health_starting_s, asked)

@@ -165,7 +165,9 @@ async def metrics(
     """
     downs = pulse.downs
     while pulse.downs == downs:
-        for event in await poller.poll():
+        async with pulse.status_turn:
+            found = await poller.poll()
+        for event in found:
             yield event
         if poller.over:
             return

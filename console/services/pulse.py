@@ -13,7 +13,8 @@ from console.stream.server_events import HealthSeen
 class Pulse:
     """Whether an address answers 200; setting `ask` has it asked now.
 
-    `downs` counts answers that were none, so that whoever slept through one still knows.
+    `downs` counts answers that were none, so that whoever slept through one still knows. A turn is
+    held while a request is on its way: one for health, one for everything else.
     """
 
     def __init__(self) -> None:
@@ -22,6 +23,8 @@ class Pulse:
         self.ask = asyncio.Event()
         self.down.set()
         self.downs = 0
+        self.health_turn = asyncio.Lock()
+        self.status_turn = asyncio.Lock()
 
     def saw(self, health: HealthSeen) -> None:
         """One answer of a health path."""

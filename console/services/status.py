@@ -31,7 +31,8 @@ async def status(
     said: set[str] = set()
     while True:
         await pulse.up.wait()
-        found = await find(entries[0].url, http, pace.read_deadline_s)
+        async with pulse.status_turn:
+            found = await find(entries[0].url, http, pace.read_deadline_s)
         if not found.answered:
             pulse.ask.set()
             await clock.sleep(pace.health_starting_s)
