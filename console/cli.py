@@ -17,6 +17,7 @@ from console.model.exits import MEANINGS, Exit
 COMMANDS = {
     "session": "look into a saved session",
     "script": "check a script without running it",
+    "settings": "every setting, its origin and what it is for",
 }
 
 _EPILOG = "exit codes:\n" + "\n".join(
@@ -103,13 +104,20 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments and arguments[0] in COMMANDS:
-        command = import_module(f"console.command.{arguments[0]}")
-        return int(command.main(arguments[1:]))
-    options = parser().parse_args(arguments)
-    from console.launch import launch
+    try:
+        if arguments and arguments[0] in COMMANDS:
+            command = import_module(f"console.command.{arguments[0]}")
+            return int(command.main(arguments[1:]))
+        options = parser().parse_args(arguments)
+        from console.launch import launch
 
-    return int(launch(options))
+        return int(launch(options))
+    except KeyboardInterrupt:
+        return int(Exit.INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the last resort: a line and a report, no traceback
+        from console.launch import defect
+
+        return int(defect(error))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The only place that puts feeds, control and front end together; the use is chosen here, once.
 
-Every way to run ends in an exit code and, where something is wrong, one line that says what.
+Every way to run ends in an exit code and, where something is wrong, one line that says what; after
+a defect also where its report lies.
 """
 
 from __future__ import annotations
@@ -11,97 +12,152 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console.lab.child import LabChild, NoLab
-from console.model.clock import Pace, SystemClock
+from console.model.clock import SystemClock
 from console.model.exits import Exit, NotStarted
+from console.store.preferences import Settings
+from console.store.settings import load_settings
 from console.store.toml import BadFile
 
 if TYPE_CHECKING:
     from console.control.live import Live
-    from console.control.live_session import Stage
+    from console.control.live_session import LiveSession, Stage
     from console.control.replay import Replay
+    from console.model.mask import Masks
     from console.store.theme import Theme
 
     Staging = Callable[[], Awaitable[Stage]]
 
+STATE_VARIABLE = "SPEC_CONSOLE_STATE"
 DEMO_HINTS = (
     "simulated: no GPU, no network; kimi-base runs without the six NCCL variables of its plan",
 )
 
 
+@dataclass(slots=True)
+class _Use:
+    """One use of the program.
+
+    Attributes:
+        masks: of its session, once there is one: what a report of a defect must not show.
+        unheard: defects in the background, which nobody waited for.
+    """
+
+    options: Namespace
+    settings: Settings = field(default_factory=Settings)
+    masks: Masks | None = None
+    unheard: list[BaseException] = field(default_factory=list)
+
+    def note(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What the event loop calls where nobody waits for an exception."""
+        error = context.get("exception")
+        # A connection that broke while nobody waited for it is weather, not a defect.
+        if isinstance(error, Exception) and not isinstance(error, OSError):
+            self.unheard.append(error)
+
+
 def launch(options: Namespace) -> Exit:
-    """Run as the options say."""
+    """Run as the options say; whatever happens ends in an exit code."""
+    use = _Use(options)
     try:
-        return asyncio.run(_chosen(options))
+        code = asyncio.run(_chosen(use))
     except BadFile as error:
         _tell(str(error))
-        return Exit.USAGE
+        code = Exit.USAGE
     except NotStarted as error:
         _tell(str(error))
-        return error.code
+        code = error.code
     except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+        code = Exit.INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone; nothing more can be told, not even by the interpreter.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.STEP
+    except Exception as error:  # noqa: BLE001 - the last resort: a line and a report, no traceback
+        return defect(error, use.masks)
+    for unheard in use.unheard[:1]:
+        code = defect(unheard, use.masks)
+    return code
 
 
-async def _chosen(options: Namespace) -> Exit:
-    if options.replay is not None:
-        return await (_replayed_script(options) if options.script else _replay(options))
-    if not options.demo:
-        return await _live(options, lambda: _fleet(options))
-    lab = LabChild(options.lab_scale, options.assume)
+def defect(error: BaseException, masks: Masks | None = None) -> Exit:
+    """Say that the program stopped because of a defect and write a report for whoever mends it.
+
+    Args:
+        masks: what must not be shown, beside what is always recognised as a secret.
+    """
+    from console.model.mask import Masks
+    from console.store.crash import shown, write_report
+
+    masks = masks or Masks()
+    told = shown(f"{type(error).__name__}: {error}".partition("\n")[0], masks)
     try:
-        return await _live(options, lambda: _scene(lab))
+        where = f"report: {write_report(error, masks, SystemClock().utc())}"
+    except OSError as wrong:
+        where = f"no report could be written: {(wrong.strerror or str(wrong)).lower()}"
+    _tell(f"stopped because of a defect: {told}; {where}")
+    return Exit.INTERNAL
+
+
+async def _chosen(use: _Use) -> Exit:
+    asyncio.get_running_loop().set_exception_handler(use.note)
+    options = use.options
+    settings = load_settings()
+    use.settings = replace(settings, pace=settings.pace.scaled(options.lab_scale))
+    if options.replay is not None:
+        return await (_replayed_script(use) if options.script else _replay(use))
+    if not options.demo:
+        return await _live(use, lambda: _fleet(options))
+    lab, state = LabChild(options.lab_scale, options.assume), os.environ.get(STATE_VARIABLE)
+    try:
+        return await _live(use, lambda: _scene(lab))
     finally:
         lab.stop()
+        _set_state(state)
 
 
-async def _live(options: Namespace, staging: Staging) -> Exit:
-    if options.script is not None:
-        return await _script(options, staging)
-    return await _interactive(options, staging)
+async def _live(use: _Use, staging: Staging) -> Exit:
+    if use.options.script is not None:
+        return await _script(use, staging)
+    return await _interactive(use, staging)
 
 
-async def _script(options: Namespace, staging: Staging) -> Exit:
-    from console.control.live_session import LiveSession
+async def _script(use: _Use, staging: Staging) -> Exit:
     from console.model.ask import Nobody
     from console.plain.run import run_script
 
-    session, stage = LiveSession(options), await staging()
+    session, stage = _session(use), await staging()
     async with session.live(stage, Nobody(), on_demand=True) as live:
-        return await run_script(options, live, stage.fleet)
+        return await run_script(use.options, live, stage.fleet)
 
 
-async def _replayed_script(options: Namespace) -> Exit:
+async def _replayed_script(use: _Use) -> Exit:
     from console.plain.run import run_script
 
-    replay = open_replay(options.replay)
-    return await run_script(options, replay, replay.fleet())
+    replay = open_replay(use.options.replay)
+    return await run_script(use.options, replay, replay.fleet())
 
 
-async def _replay(options: Namespace) -> Exit:
+async def _replay(use: _Use) -> Exit:
     """The screen first: what is slow to load comes once it is there."""
     from console.ui.run import run
 
     async with AsyncExitStack() as stack:
 
         async def opening() -> Replay:
-            replay = open_replay(options.replay)
+            replay = open_replay(use.options.replay)
             replay.player.playing = True
             stack.callback(asyncio.create_task(replay.run()).cancel)
             return replay
 
-        return await run(opening, SystemClock(), Pace(), _theme(options))
+        return await run(opening, SystemClock(), use.settings, _theme(use))
 
 
-async def _interactive(options: Namespace, staging: Staging) -> Exit:
+async def _interactive(use: _Use, staging: Staging) -> Exit:
     """The screen first: what is slow to load comes once it is there."""
     from console.ui.ask import Dialogs
     from console.ui.run import run
@@ -111,9 +167,7 @@ async def _interactive(options: Namespace, staging: Staging) -> Exit:
     async with AsyncExitStack() as stack:
 
         async def opening() -> Live:
-            from console.control.live_session import LiveSession
-
-            session = LiveSession(options)
+            session = _session(use)
             sizes.append(session.recorded)
             live = session.live(await staging(), dialogs, on_demand=False)
             return await stack.enter_async_context(live)
@@ -121,8 +175,16 @@ async def _interactive(options: Namespace, staging: Staging) -> Exit:
         def recorded() -> int | None:
             return sizes[0]() if sizes else None
 
-        pace = Pace().scaled(options.lab_scale)
-        return await run(opening, SystemClock(), pace, _theme(options), dialogs, recorded)
+        theme = _theme(use)
+        return await run(opening, SystemClock(), use.settings, theme, dialogs, recorded)
+
+
+def _session(use: _Use) -> LiveSession:
+    from console.control.live_session import LiveSession
+
+    session = LiveSession(use.options, use.settings.pace)
+    use.masks = session.masks
+    return session
 
 
 async def _scene(lab: LabChild) -> Stage:
@@ -135,7 +197,7 @@ async def _scene(lab: LabChild) -> Stage:
     except NoLab as error:
         raise NotStarted(Exit.STEP, str(error)) from error
     # What the demo keeps lies in the lab's own folder: that goes however either of them ends.
-    os.environ["SPEC_CONSOLE_STATE"] = str(Path(scene.fleet).parent / "console-state")
+    _set_state(str(Path(scene.fleet).parent / "console-state"))
     fleet = replace(load_fleet(scene.fleet), name="demo (simulated)")
     return Stage(fleet, "simulated", DEMO_HINTS)
 
@@ -171,10 +233,17 @@ def open_replay(path: str) -> Replay:
         raise NotStarted(Exit.USAGE, str(error)) from error
 
 
-def _theme(options: Namespace) -> Theme:
+def _theme(use: _Use) -> Theme:
     from console.store.theme import load_theme
 
-    return load_theme(options.theme or "dark")
+    return load_theme(use.options.theme or use.settings.theme)
+
+
+def _set_state(folder: str | None) -> None:
+    if folder is None:
+        os.environ.pop(STATE_VARIABLE, None)
+    else:
+        os.environ[STATE_VARIABLE] = folder
 
 
 def _tell(text: str) -> None:

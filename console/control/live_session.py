@@ -50,9 +50,9 @@ class Stage:
 class LiveSession:
     """A live session about to begin: its clock, its timeline and where it is recorded."""
 
-    def __init__(self, options: Namespace) -> None:
+    def __init__(self, options: Namespace, pace: Pace) -> None:
         self.clock = SystemClock()
-        self.pace = Pace().scaled(options.lab_scale)
+        self.pace = pace
         self.masks = Masks()
         self.timeline = Timeline(self.clock, rules(self.pace))
         self.recorder: Recorder | None = None

@@ -16,9 +16,10 @@ from textual.theme import Theme as ScreenTheme
 from textual.worker import WorkerFailed
 
 from console.model.ask import Question
-from console.model.clock import Clock, Pace
+from console.model.clock import Clock
 from console.model.verb import VERBS, Verb
 from console.render.label import label
+from console.store.preferences import Settings
 from console.store.theme import Theme
 from console.ui.ask import Answered, Dialogs
 from console.ui.palette import VerbCommands
@@ -56,7 +57,7 @@ class ConsoleApp(App[None]):
         self,
         opening: Callable[[], Awaitable[Control]],
         clock: Clock,
-        pace: Pace,
+        settings: Settings,
         theme: Theme,
         dialogs: Dialogs | None = None,
         recorded: Callable[[], int | None] | None = None,
@@ -69,7 +70,7 @@ class ConsoleApp(App[None]):
         self.is_open = False
         self._opening = opening
         self._clock = clock
-        self._pace = pace
+        self.settings = settings
         self._recorded = recorded
         self.themes = Themes(self, theme)
 
@@ -142,7 +143,7 @@ class ConsoleApp(App[None]):
         self.control = await self._opening()
         self.dashboard = Dashboard(self.control, self._clock, self.ink)
         self.follow = Follow(
-            self.control, self._clock, self._pace, self.dashboard.show, self._recorded
+            self.control, self._clock, self.settings.pace, self.dashboard.show, self._recorded
         )
         self.add_mode("dashboard", lambda: self.dashboard)
         await self.switch_mode("dashboard")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from console.model.clock import Clock, Pace
+from console.model.clock import Clock
 from console.model.exits import Exit
+from console.store.preferences import Settings
 from console.store.theme import Theme
 from console.ui.app import ConsoleApp
 from console.ui.ask import Dialogs
@@ -19,19 +21,26 @@ from console.ui.theme import safe
 if TYPE_CHECKING:
     from console.control.port import Control
 
-NO_TERMINAL = "spec-console needs a terminal; without one use: spec-console --script FILE"
+NO_TERMINAL = "the screen needs a terminal; without one use: spec-console --script FILE"
+DUMB = 'TERM is "{}": nothing can be drawn there; set TERM, or use: spec-console --script FILE'
 
 
-def on_terminal() -> bool:
-    """Whether keys can be read and the screen be drawn (which happens on standard error)."""
+def unfit_terminal() -> str:
+    """Why no screen can be shown here; empty when it can.
+
+    Keys are read from standard input, and the screen is drawn on standard error.
+    """
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
-    return all(stream is not None and stream.isatty() for stream in streams)
+    if not all(stream is not None and stream.isatty() for stream in streams):
+        return NO_TERMINAL
+    term = os.environ.get("TERM", "")
+    return DUMB.format(safe(term)) if term in ("", "dumb", "unknown") else ""
 
 
 async def run(
     opening: Callable[[], Awaitable[Control]],
     clock: Clock,
-    pace: Pace,
+    settings: Settings,
     theme: Theme,
     dialogs: Dialogs | None = None,
     recorded: Callable[[], int | None] | None = None,
@@ -45,20 +54,18 @@ async def run(
         recorded: how many bytes are recorded so far.
 
     Raises:
-        What `opening` raised; the terminal is restored by then.
+        What `opening` raised, or whatever defect ended the screen; the terminal is restored by
+        then.
     """
-    if not on_terminal():
-        print(NO_TERMINAL, file=sys.stderr)
+    unfit = unfit_terminal()
+    if unfit:
+        print(f"spec-console: {unfit}", file=sys.stderr)
         return Exit.USAGE
-    app = ConsoleApp(opening, clock, pace, theme, dialogs, recorded)
+    app = ConsoleApp(opening, clock, settings, theme, dialogs, recorded)
     with _ended_by_signals(app.exit) as ended:
-        await app.run_async(mouse=False)
-    if app.defect is not None and not app.is_open:
-        raise app.defect
+        await app.run_async(mouse=settings.mouse)
     if app.defect is not None:
-        told = safe(f"{type(app.defect).__name__}: {app.defect}")
-        print(f"spec-console stopped because of a defect: {told}", file=sys.stderr)
-        return Exit.INTERNAL
+        raise app.defect
     return Exit.INTERRUPTED if ended.is_set() else Exit.OK
 
 

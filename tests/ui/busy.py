@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from console.model.clock import Clock, Pace, SystemClock
 from console.model.exits import Exit
+from console.store.preferences import Settings
 from console.store.theme import load_theme
 from console.ui.run import run
 
@@ -42,7 +43,7 @@ async def main(word: str) -> Exit:
             growing.append(asyncio.create_task(_grow(stage, rate, clock, pace)))
         return stage.control
 
-    return await run(opening, clock, pace, load_theme("dark"))
+    return await run(opening, clock, Settings(), load_theme("dark"))
 
 
 async def _grow(stage: Stage, rate: int, clock: Clock, pace: Pace) -> None:
@@ -64,3 +65,7 @@ if __name__ == "__main__":
         sys.exit(asyncio.run(main(sys.argv[1])))
     except PermissionError as error:
         sys.exit(f"refused: {error}")
+    except ValueError as error:
+        from console.launch import defect
+
+        sys.exit(defect(error))

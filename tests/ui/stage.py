@@ -10,13 +10,14 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console.control.port import Argument, Outcome
-from console.model.clock import Clock, ManualClock, Pace
+from console.model.clock import Clock, ManualClock
 from console.model.exits import Exit
 from console.model.failure import Failure
 from console.model.fleet import Arm, Engine, Wire
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
+from console.store.preferences import Settings
 from console.store.theme import load_theme
 from console.stream.events import Event
 from console.stream.fact import FeedState, Link, Recording, Standing
@@ -37,7 +38,6 @@ from console.stream.session_events import RecordingChanged, SessionOpened
 from console.stream.timeline import Timeline
 from console.ui.app import ConsoleApp
 
-PACE = Pace()
 _MASKS = Masks()
 
 
@@ -119,13 +119,14 @@ class Stage:
         self.clock: Clock = clock or self.manual
         self.timeline = Timeline(self.clock, logs=Ring(most_lines))
         self.control = Control(self.timeline, player)
+        self.settings = Settings()
 
     def emit(self, *events: Event) -> None:
         for event in events:
             self.timeline.emit(event)
 
     def app(self, theme: str = "dark") -> ConsoleApp:
-        return ConsoleApp(self._open, self.clock, PACE, load_theme(theme))
+        return ConsoleApp(self._open, self.clock, self.settings, load_theme(theme))
 
     async def _open(self) -> Control:
         return self.control

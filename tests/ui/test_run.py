@@ -39,14 +39,14 @@ def test_without_a_terminal_it_says_what_to_use() -> None:
     )
     assert done.returncode == Exit.USAGE
     assert done.stdout == b""
-    assert done.stderr.decode() == NO_TERMINAL + "\n"
+    assert done.stderr.decode() == f"spec-console: {NO_TERMINAL}\n"
 
 
 def test_a_defect_is_one_line_and_no_traceback() -> None:
     with Terminal([*ARGV, "broken"], cols=80, rows=24, cwd=ROOT) as terminal:
         assert terminal.wait_exit(20) == Exit.INTERNAL
         told = terminal.output.decode()
-        assert "spec-console stopped because of a defect: ValueError: �[2J is no time" in told
+        assert "spec-console: stopped because of a defect: ValueError: <CSI> is no time" in told
         assert "Traceback" not in told
         assert b"\x1b[?1049l" in terminal.output
 
