@@ -1,59 +1,61 @@
-"""`spec-console session info FILE`: what a saved session holds, without a screen."""
+"""`spec-console session VERB …`: saved sessions without a screen; each verb has its own file.
+
+Hands on to that file and turns what can go wrong with any session file into one line and a code.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 
-from console.model.clock import US_PER_S
 from console.model.exits import Exit
-from console.session.journal import Journal, NotASession
-from console.stream.state import State
+from console.session.journal import NotASession
+
+VERBS = {
+    "info": "what the session holds",
+    "export": "JSON lines, CSV of its series, or a page of evidence",
+    "diff": "what differs between two sessions",
+    "scrub": "write it anew without secrets that were learned late",
+    "to-script": "what was done that night, as a script",
+    "follow": "tell what a console that still records sees",
+}
 
 
 def main(argv: Sequence[str]) -> Exit:
     """Run the subcommand."""
-    parser = argparse.ArgumentParser(prog="spec-console session", allow_abbrev=False)
-    parser.add_argument("what", choices=["info"], help="info: what the session holds")
-    parser.add_argument("file", metavar="SESSION")
-    options = parser.parse_args(argv)
+    arguments = list(argv)
+    if not arguments or arguments[0] not in VERBS:
+        _parser().parse_args(arguments or ["--help"])
+    command = import_module(f"console.command.session_{arguments[0].replace('-', '_')}")
     try:
-        journal = Journal(options.file)
+        return Exit(command.main(arguments[1:]))
     except NotASession as error:
-        print(f"spec-console: {error}", file=sys.stderr)
-        return Exit.USAGE
-    for line in info(journal):
-        print(line)
-    return Exit.OK
+        return _refused(str(error), Exit.USAGE)
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing more can be told, not even by the interpreter.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.STEP
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        return _refused(f"{named}{(error.strerror or str(error)).lower()}", Exit.STEP)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
 
 
-def info(journal: Journal) -> list[str]:
-    """What it holds, one fact a line."""
-    state = journal.state_before(len(journal.index))
-    told = [f"file      {journal.path}"]
-    opened = state.session.opened
-    if opened is not None:
-        told.append(f"fleet     {opened.fleet}")
-        told.append(f"origin    {opened.origin}")
-        told.append(f"began     {opened.utc}")
-        told.append(f"writer    {opened.writer}")
-    told.append(f"length    {journal.length_us / US_PER_S:.1f} s")
-    told.append(f"closed    {'in order' if journal.closed else 'no: it was cut or still runs'}")
-    told.extend(_servers(state))
-    counts = Counter(journal.index.kind_of(number) for number in range(len(journal.index)))
-    counts.pop("seek", None)
-    told.append("events    " + ", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
-    told.extend(f"damage    {loss}" for loss in journal.losses())
-    return told
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spec-console session",
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name:<10} {text}" for name, text in VERBS.items()),
+    )
+    parser.add_argument("verb", metavar="VERB", choices=list(VERBS))
+    return parser
 
 
-def _servers(state: State) -> list[str]:
-    told = []
-    for name, server in state.servers.items():
-        arm = server.listed.arm.value if server.listed else "?"
-        log = state.logs.get(name)
-        lines = f", {log.mark.end - log.mark.first} log lines" if log and log.mark.end else ""
-        told.append(f"server    {name}: {arm}, {state.standing(name).value}{lines}")
-    return told
+def _refused(text: str, code: Exit) -> Exit:
+    print(f"spec-console: {text}", file=sys.stderr)
+    return code

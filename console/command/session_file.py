@@ -1,0 +1,32 @@
+"""Where a session subcommand writes: standard output, or a new file that only its owner reads."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option `--output FILE`."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="a new file instead of standard output"
+    )
+
+
+def write(lines: Iterable[str], output: str | None) -> None:
+    """Write the lines.
+
+    Raises:
+        OSError: the file exists already, or cannot be written.
+    """
+    if output is None:
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(output, flags, 0o600), "w", encoding="utf-8") as file:
+        for line in lines:
+            file.write(f"{line}\n")
