@@ -22,9 +22,11 @@ from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.version import written_version
+from console.session.keeper import Keeper
 from console.session.recorder import Recorder, started
 from console.session.shelf import make_room, new_path
 from console.store.folders import sessions_folder
+from console.store.history import loads_path
 from console.stream.session_events import Noticed, SessionClosed, SessionOpened
 from console.stream.timeline import Timeline, pair_clock
 from console.stream.watch import rules
@@ -83,6 +85,7 @@ class LiveSession:
                 running.append(asyncio.create_task(pair_clock(timeline, self.clock, self.pace)))
                 if recorder is not None:
                     timeline.emit(started(recorder.path))
+                self._keep(stage.fleet)
                 for text in (*stage.hints, *told):
                     said = clean(text, self.masks)
                     timeline.emit(Noticed(Clean("session"), Clean("note"), said))
@@ -105,6 +108,20 @@ class LiveSession:
             Clean(utc_text(self.clock.utc())),
             clean(platform.node(), self.masks),
         )
+
+    def _keep(self, fleet: Fleet) -> None:
+        """Tell what earlier sessions left, and keep what this one learns."""
+        timeline = self.timeline
+        try:
+            path = loads_path()
+        except OSError as error:
+            text = f"load times cannot be kept: {error.strerror or error}"
+            timeline.emit(Noticed(Clean("history"), Clean("warning"), clean(text, self.masks)))
+            return
+        keeper = Keeper(path, fleet, timeline.emit, self.clock, self.masks, self.pace.scale)
+        for known in keeper.known():
+            timeline.emit(known)
+        timeline.subscribe(keeper.take)
 
     def _record(self, fleet: Fleet) -> tuple[str, ...]:
         """Start recording, unless told not to or unable to; what a person should know of it."""

@@ -188,7 +188,7 @@ class Reading:
             return []
         self._shown = shown
         scale = self._pace.scale
-        left = eta(load, earlier_loads(self._cell().history, scale))
+        left = eta(load, earlier_loads(self._cell().history))
         return [
             LoadAdvanced(
                 self._name,

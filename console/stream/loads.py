@@ -21,7 +21,7 @@ COLD = 2.0
 """A load whose weights took this many times the quickest known one read them from cold storage."""
 
 Stages = Sequence[tuple[str, float]]
-"""Phase names and the seconds they took, in order."""
+"""Phase names and the seconds of the server's own time they took, in order."""
 
 
 def load_known(server: Clean, topic: str, kind: str, stages: Stages) -> HistoryKnown:
@@ -30,16 +30,13 @@ def load_known(server: Clean, topic: str, kind: str, stages: Stages) -> HistoryK
     return HistoryKnown(server, Clean(topic), figures, ((Clean("load"), Clean(kind)),))
 
 
-def earlier_loads(history: Mapping[str, HistoryKnown], scale: float = 1.0) -> tuple[Earlier, ...]:
-    """What is known of a server's loads, newest first, the engine's own times last.
-
-    `scale` makes seconds of the log out of the console's.
-    """
+def earlier_loads(history: Mapping[str, HistoryKnown]) -> tuple[Earlier, ...]:
+    """What is known of a server's loads, newest first, the engine's own times last."""
     found = []
     for known in reversed(tuple(history.values())):
         basis = _BASES.get(dict(known.values).get(Clean("load"), Clean("")))
         if basis is not None:
-            stages = tuple((str(name), seconds * scale) for name, seconds in known.figures)
+            stages = tuple((str(name), seconds) for name, seconds in known.figures)
             found.append(Earlier(basis, stages))
     return tuple(sorted(found, key=lambda one: one.basis == "startup times"))
 

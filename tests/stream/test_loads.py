@@ -16,10 +16,10 @@ def test_earlier_loads_come_newest_first_and_the_engine_s_own_times_last() -> No
     cold = load_known(NAME, "load 2", "cold", (("weights", 60.0),))
     other = HistoryKnown(NAME, Clean("baseline"), ((Clean("tok_s"), 62.9),), ())
     history: dict[str, HistoryKnown] = {known.topic: known for known in (own, warm, cold, other)}
-    assert earlier_loads(history, scale=2.0) == (
-        Earlier("cold history", (("weights", 120.0),)),
-        Earlier("warm history", (("weights", 20.0), ("graphs", 4.0))),
-        Earlier("startup times", (("weights", 18.0),)),
+    assert earlier_loads(history) == (
+        Earlier("cold history", (("weights", 60.0),)),
+        Earlier("warm history", (("weights", 10.0), ("graphs", 2.0))),
+        Earlier("startup times", (("weights", 9.0),)),
     )
 
 
