@@ -70,10 +70,17 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Where a server's log is: a path on its host, or a command that prints it."""
+    """Where a server's log is: a path on its host, or a command that prints it.
+
+    Attributes:
+        resume: arguments that make the command begin at a time, put after `argv` when it runs
+            again; `{rfc3339}` or `{epoch}` in them is that time. Each line then begins with its
+            time, as `docker logs --timestamps` prints it.
+    """
 
     path: str = ""
     argv: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,8 @@ class Server:
         url: as seen from the host, `http://127.0.0.1:8000`.
         api_key_env: name of the environment variable of this console that holds its key.
         api_key_file: file on this machine that holds its key.
+        ca_file: file on this machine with the authorities trusted for an https url; empty for
+            the system's own.
     """
 
     name: str
@@ -105,6 +114,7 @@ class Server:
     api_key_env: str = ""
     api_key_file: str = ""
     read_only: bool = False
+    ca_file: str = ""
 
     @property
     def log_id(self) -> LogId:

@@ -32,4 +32,7 @@ def key_headers(server: Server, masks: Masks) -> dict[str, str]:
     else:
         return {}
     masks.learn(key)
+    if not (key.isascii() and key.isprintable()):
+        where = server.api_key_env or server.api_key_file
+        raise WireError(Failure.UNREADABLE, f"{where}: the key in it cannot stand in a header")
     return {"Authorization": f"Bearer {key}"}

@@ -111,7 +111,9 @@ class Watch:
                 headers = {}
                 name, why = clean(server, self._masks), clean(error.why, self._masks)
                 self._timeline.emit(Noticed(name, Clean("warning"), why))
-            self._https[server] = Http(self.wire_of(server), self._clock, headers)
+            self._https[server] = Http(
+                self.wire_of(server), self._clock, headers, self.fleet.server(server).ca_file
+            )
         return self._https[server]
 
     async def ask_health(self, server: str, path: str = PATH) -> HealthSeen:

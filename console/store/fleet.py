@@ -79,7 +79,9 @@ def _unique(document: Document, kind: str, names: Iterable[str]) -> None:
 def _name(table: Table) -> str:
     name = table.text("name", required=True)
     if name and not _NAME.fullmatch(name):
-        table.complain("name", "name: letters, digits, dot, colon, dash and underscore were expected")
+        table.complain(
+            "name", "name: letters, digits, dot, colon, dash and underscore were expected"
+        )
     return name
 
 
@@ -142,7 +144,10 @@ def _server(table: Table, slots: Collection[str]) -> Server:
         table.text("api_key_env"),
         _home(table.text("api_key_file")),
         table.flag("read_only"),
+        _home(table.text("ca_file")),
     )
+    if server.ca_file and server.url.startswith("http:"):
+        table.complain("ca_file", "ca_file: its url is no https url, so nothing would be checked")
     if "api_key" in table.names():
         table.raw("api_key")
         table.complain("api_key", "a key has no place in this file: api_key_env or api_key_file")
@@ -179,8 +184,11 @@ def _log(table: Table) -> LogSource | None:
     argv = below.texts("argv")
     if not argv:
         below.complain("argv", 'log: argv = ["docker", "logs", "-f", …] was expected')
+    resume = below.texts("resume")
+    if "resume" in below.names() and not re.search(r"\{(rfc3339|epoch)\}", " ".join(resume)):
+        below.complain("resume", 'resume: ["--since", "{rfc3339}"] or "{epoch}" was expected')
     below.finish()
-    return LogSource(argv=argv)
+    return LogSource(argv=argv, resume=resume)
 
 
 def _recipe(table: Table) -> Recipe | None:

@@ -1,6 +1,6 @@
 """HTTP to a server as its host sees it: one request, one answer, within a deadline and a size.
 
-Runs over a wire's own connections, so nothing listens anywhere and no proxy of the environment is
+httpx over a wire's own connections, so nothing listens anywhere and no proxy of the environment is
 asked. It follows no redirect, keeps no cookie, unpacks no encoding and never puts a header that
 it sends into an error.
 """
@@ -8,22 +8,22 @@ it sends into an error.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpcore
+import httpx
 
 from console.model.clock import Clock
 from console.model.failure import Failure, WireError
-from console.transport.wire import ByteStream, Wire
+from console.transport.http_pool import Pool
+from console.transport.wire import Wire
 
 MOST_BYTES = 65_536
 
-# Servers drop idle connections after 5 s (uvicorn); a request must not race with that.
-_KEEP_S = 4.0
-_SHOWN = 60
+_SCHEMES = ("http://", "https://")
 _NO_ANSWER = "closed before it answered"
 
 
@@ -63,14 +63,25 @@ class Http:
 
     Args:
         headers: sent with every request, a credential among them.
+        ca_file: authorities trusted for an https:// address; empty for the system's own.
     """
 
-    def __init__(self, wire: Wire, clock: Clock, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        clock: Clock,
+        headers: Mapping[str, str] | None = None,
+        ca_file: str = "",
+    ) -> None:
         self._clock = clock
-        own = {"User-Agent": "spec-console", "Accept": "*/*", **(headers or {})}
-        self._headers: list[tuple[bytes | str, bytes | str]] = list(own.items())
-        self._pool = httpcore.AsyncConnectionPool(
-            network_backend=_Backend(wire), keepalive_expiry=_KEEP_S
+        own = {"User-Agent": "spec-console", "Accept-Encoding": "identity", **(headers or {})}
+        self._client = httpx.AsyncClient(
+            transport=Pool(wire, ca_file),
+            headers={name.encode(): value.encode() for name, value in own.items()},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            timeout=None,
+            follow_redirects=False,
+            trust_env=False,
         )
 
     async def get(self, url: str, *, deadline_s: float, most_bytes: int = MOST_BYTES) -> Answer:
@@ -89,7 +100,7 @@ class Http:
 
     async def close(self) -> None:
         """Drop every connection."""
-        await self._pool.aclose()
+        await self._client.aclose()
 
     async def _ask(
         self, method: str, url: str, body: bytes | None, deadline_s: float, most_bytes: int
@@ -97,8 +108,8 @@ class Http:
         asked = _Asked()
         start_us = self._clock.now_us()
         try:
-            if not url.startswith("http://"):
-                raise WireError(Failure.NOT_HTTP, f"not an http:// address: {url}")
+            if not url.startswith(_SCHEMES):
+                raise httpx.InvalidURL(url)
             async with asyncio.timeout(deadline_s):
                 try:
                     answer = await self._once(method, url, body, most_bytes, asked)
@@ -113,8 +124,8 @@ class Http:
             failure = error
         except httpcore.ProtocolError as error:
             failure = _broken(error, asked)
-        except ValueError:
-            failure = WireError(Failure.NOT_HTTP, f"not an http:// address: {url}")
+        except (httpx.InvalidURL, OverflowError):
+            failure = WireError(Failure.NOT_HTTP, f"not an http:// or https:// address: {url}")
         else:
             return replace(answer, wait_us=self._clock.now_us() - start_us)
         raise AnswerError(failure, self._clock.now_us() - start_us, asked.code)
@@ -122,17 +133,16 @@ class Http:
     async def _once(
         self, method: str, url: str, body: bytes | None, most_bytes: int, asked: _Asked
     ) -> Answer:
-        headers = list(self._headers)
-        if body is not None:
-            headers.append(("Content-Type", "application/json"))
-        async with self._pool.stream(
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        async with self._client.stream(
             method, url, headers=headers, content=body, extensions={"trace": asked.trace}
         ) as response:
-            asked.code = response.status
-            asked.stage = f"{response.status}, but its body did not end"
-            parts, truncated = await _limited(response.aiter_stream(), most_bytes)
-            named = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in response.headers}
-            return Answer(response.status, 0, parts, truncated, named)
+            code = asked.code = response.status_code
+            asked.stage = f"{code}, but its body did not end"
+            parts, truncated = await _limited(response.aiter_raw(), most_bytes)
+            raw = response.headers.raw
+            named = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in raw}
+            return Answer(code, 0, parts, truncated, named)
 
 
 async def _limited(body: AsyncIterator[bytes], most_bytes: int) -> tuple[bytes, bool]:
@@ -157,6 +167,9 @@ class _Asked:
     async def trace(self, name: str, _info: Mapping[str, Any]) -> None:
         if name.endswith("connect_tcp.started"):
             self.dialled = True
+            self.stage = "no connection"
+        elif name.endswith("start_tls.started"):
+            self.stage = "connected, but no end of the TLS handshake"
         elif name.endswith("send_request_headers.started"):
             self.stage = "connected, but no answer"
 
@@ -166,6 +179,9 @@ def _unanswered(error: httpcore.ProtocolError) -> bool:
 
 
 def _broken(error: httpcore.ProtocolError, asked: _Asked) -> WireError:
+    if isinstance(error, httpcore.LocalProtocolError):
+        # Its text would show the header that is wrong, which may be a credential.
+        return WireError(Failure.NOT_HTTP, "this request cannot be sent: a header is no HTTP")
     text = str(error)
     if asked.code is not None:
         return WireError(Failure.CLOSED, f"{asked.code}, but {_cut(text)}")
@@ -178,61 +194,3 @@ def _cut(text: str) -> str:
     if "without" in text or "closed" in text:
         return "closed in the middle of its body"
     return f"its body is not HTTP: {text}"
-
-
-class _Backend(httpcore.AsyncNetworkBackend):
-    """Lets httpcore connect over a wire."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ARG002 - the whole request has one deadline
-        local_address: str | None = None,  # noqa: ARG002 - decided on the host
-        socket_options: Iterable[Any] | None = None,  # noqa: ARG002 - likewise
-    ) -> httpcore.AsyncNetworkStream:
-        return _NetworkStream(await self._wire.connect(host, port))
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-class _NetworkStream(httpcore.AsyncNetworkStream):
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-        self._asked = False
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        data = await self._stream.read(max_bytes)
-        if self._asked and data:
-            self._asked = False
-            if not b"HTTP/".startswith(data[:5]):
-                shown = data[:_SHOWN].splitlines()[0]
-                raise WireError(Failure.NOT_HTTP, f"not HTTP: {shown!r}")
-        return data
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        if buffer:
-            self._asked = True
-            with _as_write_error():
-                await self._stream.write(buffer)
-
-    async def aclose(self) -> None:
-        await self._stream.close()
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.ended() if info == "is_readable" else None
-
-
-@contextlib.contextmanager
-def _as_write_error() -> Any:
-    try:
-        yield
-    except WireError as error:
-        # httpcore then still reads the answer that a server gave before it closed.
-        if error.kind is not Failure.CLOSED:
-            raise
-        raise httpcore.WriteError(error.why) from error

@@ -106,6 +106,8 @@ def test_a_right_file_is_read() -> None:
         ('log = "/data/logs/base.log"', "log = 3", 'log: "PATH" or { argv'),
         ('{ argv = ["docker", "logs", "-f", "kimi"] }', "{ }", "log: argv = "),
         ('name = "kimi-base"', 'name = "a b"', "letters, digits, dot"),
+        ('arm = "baseline"', 'arm = "baseline"\nca_file = "/x.pem"', "its url is no https url"),
+        ('"kimi"] }', '"kimi"], resume = ["--since"] }', 'resume: ["--since", "{rfc3339}"]'),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_place_and_what_was_expected(
@@ -115,6 +117,18 @@ def test_a_wrong_file_is_refused_with_the_place_and_what_was_expected(
     problems = refused(GOOD.replace(old, new, 1))
     assert any(said in problem for problem in problems), problems
     assert all(problem.startswith("fleet.toml:") for problem in problems)
+
+
+def test_an_https_server_and_a_log_that_resumes_by_time() -> None:
+    text = GOOD.replace(
+        'url = "http://localhost:8000/"', 'url = "https://gpu8:8000"\nca_file = "~/ca.pem"'
+    )
+    text = text.replace('"kimi"] }', '"kimi"], resume = ["--since", "{rfc3339}"] }')
+    base, eagle = read(text).servers
+    assert base.ca_file == str(Path.home() / "ca.pem")
+    assert eagle.log == LogSource(
+        argv=("docker", "logs", "-f", "kimi"), resume=("--since", "{rfc3339}")
+    )
 
 
 def test_all_mistakes_are_told_at_once() -> None:

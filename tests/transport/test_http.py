@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -97,7 +98,7 @@ async def test_an_unknown_name_is_told_apart(http: Http) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://127.0.0.1/", "nothing", "https://127.0.0.1/", "http://127.0.0.1:x/"]
+    "url", ["ftp://127.0.0.1/", "nothing", "http://127.0.0.1:x/", "https://127.0.0.1:99999/"]
 )
 async def test_an_address_that_is_none_is_said(http: Http, url: str) -> None:
     assert (await failed(http, url)).kind is Failure.NOT_HTTP
@@ -194,3 +195,34 @@ async def test_a_refusal_ends_when_its_cause_goes(http: Http, scripted_http: Scr
     await failed(http, scripted_http.url)
     scripted_http.default = rig.OK
     assert (await http.get(scripted_http.url, deadline_s=5)).code == 200
+
+
+async def test_nothing_is_unpacked_and_nothing_packed_is_asked_for(
+    http: Http, scripted_http: ScriptedHttp
+) -> None:
+    packed = gzip.compress(b"plain")
+    scripted_http.default = rig.Answer(200, packed, headers={"Content-Encoding": "gzip"})
+    answer = await http.get(scripted_http.url, deadline_s=5)
+    assert answer.body == packed
+    assert scripted_http.requests[0].headers["accept-encoding"] == "identity"
+
+
+async def test_a_cookie_is_not_kept(http: Http, scripted_http: ScriptedHttp) -> None:
+    scripted_http.default = rig.Answer(200, headers={"Set-Cookie": "a=b; Path=/"})
+    for _ in range(2):
+        await http.get(scripted_http.url, deadline_s=5)
+    assert [request.headers.get("cookie") for request in scripted_http.requests] == [None, None]
+
+
+async def test_a_credential_that_no_header_can_carry_is_not_shown(
+    scripted_http: ScriptedHttp,
+) -> None:
+    http = Http(LocalWire(Host("here")), SystemClock(), {"Authorization": "Bearer s3cret\ntoken"})
+    error = await failed(http, scripted_http.url)
+    assert (error.kind, error.why) == (
+        Failure.NOT_HTTP,
+        "this request cannot be sent: a header is no HTTP",
+    )
+    assert "s3cret" not in repr((error, error.detail, error.__cause__, error.__context__))
+    assert scripted_http.requests == []
+    await http.close()
