@@ -39,7 +39,7 @@ ALLOWED_NAMES = frozenset(
         "TRTLLM_ENABLE_PDL",
     }
 )
-_SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,6 @@ def is_diagnostic(name: str) -> bool:
 
 def is_allowed(name: str) -> bool:
     """Whether a variable of a process may be shown: tuning names only, nothing secret."""
-    if any(word in name for word in _SECRET_WORDS):
+    if any(word in name for word in SECRET_WORDS):
         return False
     return name in ALLOWED_NAMES or name.startswith(ALLOWED_PREFIXES)

@@ -17,7 +17,9 @@ from console.model.fleet import Fleet, LogId, LogSource, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.asking import Asking
+from console.services.collective import Collective
 from console.services.credential import key_headers
+from console.services.environs import Environs
 from console.services.gpu import gpus
 from console.services.health import PATH
 from console.services.reading import Reading
@@ -61,6 +63,7 @@ async def watch_fleet(
                 watch.follow_health(server.name)
                 watch.follow_status(server.name)
                 watch.follow_log(server.name)
+                watch.environs.follow(server.name)
             for host in fleet.hosts:
                 watch.follow_gpus(host.name)
         yield watch
@@ -91,6 +94,7 @@ class Watch:
         self._asking = Asking(
             fleet, self.wire_of, self.http, self._running, timeline, clock, pace, masks
         )
+        self.environs = Environs(fleet, self.wire_of, self._running, timeline, clock, pace, masks)
 
     def wire(self, host: str) -> Wire:
         """The wire to a host, its link watched from now on."""
@@ -181,6 +185,7 @@ class Watch:
     ) -> AsyncGenerator[Event, None]:
         known = self._timeline.state.logs.get(server.log_id)
         reading = Reading(server, self._timeline, self._clock, self._pace, self._masks)
+        collective = Collective(server, self._masks)
         events = tail(
             server.log_id,
             server.name,
@@ -195,7 +200,7 @@ class Watch:
         async with aclosing(events):
             async for event in events:
                 yield event
-                for found in reading.take(event):
+                for found in (*reading.take(event), *collective.take(event)):
                     yield found
 
 

@@ -1,0 +1,284 @@
+"""Reading what is really in a server's environment: every process that can tell, in one command.
+
+Owns which process counts as what and how much each of them tells. A block that a renamed process
+has overwritten says nothing about what it lacks; the SSH shell's own environment is never asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from console.model.clock import Clock, Pace, utc_text
+from console.model.failure import Failure, WireError
+from console.model.fleet import Fleet, Server
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.nccl.catalogue import is_allowed
+from console.nccl.importing.environ import PARTLY, entries, unreadable
+from console.nccl.importing.read import import_source
+from console.services.environ_said import CutShort, File, Process, Said, read_said
+from console.services.environ_script import environ_argv
+from console.services.waiting import sleep_or
+from console.stream.events import Event
+from console.stream.fact import NOTHING, Completeness, Pairs
+from console.stream.host_events import HostSeen
+from console.stream.server_events import EnvRead, ProcessSeen
+from console.transport.wire import Wire
+
+GONE = Clean("no such process or file any more")
+"""Why a source that was read before says nothing now."""
+
+_SKEW_US = 2_000_000
+_PLACE = re.compile(r"(TP|PP|DP|EP|PCP|DCP)_?(\d+)")
+
+
+class Reader:
+    """Reads one server's environment and remembers what was told of it."""
+
+    def __init__(
+        self, server: Server, port: int, wire: Wire, clock: Clock, pace: Pace, masks: Masks
+    ) -> None:
+        self._server = server
+        self._port = port
+        self._wire = wire
+        self._clock = clock
+        self._pace = pace
+        self._masks = masks
+        self._told: dict[str, EnvRead] = {}
+        self._machine: HostSeen | None = None
+
+    async def read(self) -> list[Event]:
+        """One reading: one command on the host. Sources that say what they said are left out.
+
+        Raises:
+            WireError: the host was not reached, or its answer is not whole.
+        """
+        recipe = self._server.recipe
+        path = recipe.env_file if recipe is not None else ""
+        if recipe is not None and path and not path.startswith("/"):
+            path = f"{recipe.cwd.rstrip('/')}/{path}"
+        before = self._clock.utc()
+        done = await self._wire.run(
+            environ_argv(self._port, path),
+            deadline_s=self._pace.read_deadline_s * self._pace.scale,
+        )
+        middle = before + (self._clock.utc() - before) / 2
+        try:
+            said = read_said(done.out)
+        except CutShort as error:
+            told = done.err.decode("utf-8", "replace").strip().splitlines()[-1:]
+            why = f"environment: {error}" + (f": {told[0]}" if told else "")
+            raise WireError(Failure.REMOTE, why) from error
+        return [*self._host(said, middle), self._process(said), *self._sources(said)]
+
+    def _host(self, said: Said, middle: datetime) -> Iterator[HostSeen]:
+        skew_us = None
+        if said.now is not None:
+            skew_us = round((said.now - middle).total_seconds() * 1e6)
+        host = clean(self._wire.host.name, self._masks)
+        seen = HostSeen(host, self._clean(said.boot_id), self._clean(said.kernel), skew_us)
+        old = self._machine
+        if old is not None and (old.boot_id, old.kernel) == (seen.boot_id, seen.kernel):
+            moved = None not in (old.skew_us, skew_us)
+            if not moved or abs((old.skew_us or 0) - (skew_us or 0)) < _SKEW_US:
+                return
+        self._machine = seen
+        yield seen
+
+    def _process(self, said: Said) -> ProcessSeen:
+        name, launcher = self._clean(self._server.name), said.launcher
+        if launcher is None:
+            return ProcessSeen(name, why=self._clean(_unfound(said, self._port)))
+        libraries = [one.library for one in said.processes if one.library]
+        return ProcessSeen(
+            name,
+            launcher.pid,
+            _utc(said.moment(launcher.start_ticks)),
+            self._clean(said.container),
+            _utc(said.moment(said.container_ticks)),
+            self._clean(libraries[0]) if libraries else NOTHING,
+        )
+
+    def _sources(self, said: Said) -> Iterator[EnvRead]:
+        found: dict[str, EnvRead] = {event.source: event for event in self._events(said)}
+        for source, event in found.items():
+            if self._told.get(source) != event:
+                yield event
+        for source, old in self._told.items():
+            if source not in found:
+                gone = replace(
+                    old, completeness=Completeness.UNREADABLE, values=(), pid=None, why=GONE
+                )
+                if old.why != GONE:
+                    yield gone
+                found[source] = gone
+        self._told = found
+
+    def _events(self, said: Said) -> Iterator[EnvRead]:
+        launcher = said.launcher
+        if launcher is None:
+            why = _unfound(said, self._port)
+            yield self._event("launcher", Completeness.UNREADABLE, (), why)
+        for source, process in named(said.processes):
+            yield self._of_process(source, process)
+        for file in said.files:
+            if file.kind == "conf":
+                yield self._of_file(f"conf {file.label}", file, "nccl.conf")
+        yield from self._recipe(said)
+
+    def _recipe(self, said: Said) -> Iterator[EnvRead]:
+        recipe = self._server.recipe
+        if recipe is None:
+            return
+        typed = import_source(shlex.join(recipe.argv), "recipe.sh", "shell").values()
+        file = next((one for one in said.files if one.kind == "recipe"), None)
+        read = None if file is None else self._of_file("recipe", file, "env")
+        if read is None:
+            yield self._event("recipe", Completeness.WHOLE, self._pairs(typed.items()))
+            return
+        both = dict(read.values) | dict(self._pairs(typed.items()))
+        why = read.why if read.completeness is not Completeness.WHOLE else NOTHING
+        if file is not None and file.state == "none":
+            yield self._event("recipe", Completeness.UNREADABLE, tuple(both.items()), read.why)
+            return
+        yield self._event("recipe", read.completeness, tuple(both.items()), why)
+
+    def _of_file(self, source: str, file: File, kind: str) -> EnvRead:
+        if file.state == "shut":
+            return self._event(source, Completeness.UNREADABLE, (), file.why)
+        if file.state == "none":
+            return self._event(source, Completeness.WHOLE, (), "no such file")
+        values = import_source(file.text(), file.label, kind).values()
+        return self._event(source, Completeness.WHOLE, self._pairs(values.items()))
+
+    def _of_process(self, source: str, process: Process) -> EnvRead:
+        if process.block is None:
+            why = (process.shut or "could not be read").lower()
+            if process.uid is not None:
+                why += f": the process belongs to uid {process.uid}"
+            return self._event(source, Completeness.UNREADABLE, (), why, process.pid)
+        why = unreadable(process.block)
+        held: dict[str, str] = {}
+        for _, name, value in entries(process.block):
+            if is_allowed(name):
+                held.setdefault(name, value)
+        how = Completeness.WHOLE
+        if why:
+            how = Completeness.PARTLY if why == PARTLY else Completeness.UNREADABLE
+        return self._event(source, how, self._pairs(held.items()), why, process.pid)
+
+    def _pairs(self, values: Iterable[tuple[str, str]]) -> Pairs:
+        return tuple((self._clean(name), self._clean(value)) for name, value in sorted(values))
+
+    def _event(
+        self, source: str, how: Completeness, values: Pairs, why: str = "", pid: int | None = None
+    ) -> EnvRead:
+        name = self._clean(self._server.name)
+        return EnvRead(name, self._clean(source), how, values, pid, self._clean(why))
+
+    def _clean(self, text: str) -> Clean:
+        return clean(text.encode("utf-8", "surrogateescape"), self._masks)
+
+
+def named(processes: list[Process]) -> Iterator[tuple[str, Process]]:
+    """Each process that tells something, with the source it is: `launcher`, `tracker`, `rank 3`.
+
+    A forked child shows the block its parent was started with and is left out, unless it has
+    renamed itself; so is a child that has no libnccl mapped.
+    """
+    taken: set[str] = set()
+    workers = any(_is_worker(one) for one in processes)
+    for process in processes:
+        source = _source(process, workers)
+        if not source:
+            continue
+        if source in taken:
+            source += f" ({process.pid})"
+        taken.add(source)
+        yield source, process
+
+
+def _is_worker(process: Process) -> bool:
+    return "::" in process.title and bool(re.search(r"scheduler|worker", process.title, re.I))
+
+
+def _source(process: Process, workers: bool) -> str:
+    match process.kind:
+        case "launcher" | "tracker":
+            return process.kind
+        case "init":
+            return "container's first process"
+        case _ if _is_worker(process):
+            places = _PLACE.findall(process.title)
+            if [kind for kind, _ in places] in ([], ["TP"]):
+                return f"rank {places[0][1] if places else 0}"
+            return "rank " + " ".join(kind + number for kind, number in places)
+        case _ if "::" in process.title:
+            alone = not workers and "core" in process.title.lower()
+            return "rank 0" if alone else ""
+        case "spawned":
+            return f"rank of process {process.pid}"
+        case "child" if process.library:
+            return f"rank of process {process.pid}"
+        case _:
+            return ""
+
+
+def _unfound(said: Said, port: int) -> str:
+    if said.holder == "nobody":
+        return f"nothing listens on port {port}"
+    whose = f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
+    return f"port {port} is held by {whose}, whose descriptors this user may not read"
+
+
+def _utc(moment: datetime | None) -> Clean:
+    return Clean(utc_text(moment)) if moment is not None else NOTHING
+
+
+def port_of(fleet: Fleet, server: Server) -> int:
+    """The port to look for: that of the server's address, else its slot's."""
+    parts = urlsplit(server.url)
+    slot = fleet.slot(server.slot)
+    return parts.port or slot.port or (443 if parts.scheme == "https" else 80)
+
+
+async def environ(
+    reader: Reader,
+    wire: Wire,
+    clock: Clock,
+    pace: Pace,
+    masks: Masks,
+    server: str,
+    wanted: Callable[[], bool],
+    asked: asyncio.Event,
+    turn: asyncio.Semaphore,
+) -> AsyncGenerator[Event, None]:
+    """Read now, when the link comes back, when `asked`, and every `environ_s`.
+
+    Nothing is read while `wanted` says that another server of the slot is up.
+    """
+    failed = ""
+    while True:
+        asked.clear()
+        pause_s = pace.environ_s
+        try:
+            await wire.up()
+            if wanted():
+                async with turn:
+                    events = await reader.read()
+                for event in events:
+                    yield event
+            failed = ""
+        except WireError as error:
+            if error.kind is Failure.CLOSED:
+                return
+            if error.why != failed:
+                yield ProcessSeen(clean(server, masks), why=clean(error.why, masks))
+            failed, pause_s = error.why, pace.reconnect_first_s
+        await sleep_or(clock, pause_s, asked)
