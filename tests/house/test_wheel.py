@@ -40,7 +40,16 @@ def test_a_fresh_venv_runs_version_help_and_a_replay(wheel: Path, tmp_path: Path
     venv.create(home, with_pip=True)
     python = home / "bin" / "python"
     # Dependencies come from the environment of this test: the wheel itself is what is tried here.
-    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel]
+    install: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        wheel,
+    ]
     subprocess.run(install, check=True, capture_output=True)
     own = sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)})
     (Path(own) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
