@@ -74,6 +74,8 @@ class Arguments:
         match spec.kind:
             case Kind.NUMBER:
                 return table.number(key, most=1_000_000)
+            case Kind.DECIMAL:
+                return self._decimal(table, key)
             case Kind.DURATION:
                 return table.duration(key, 0.0)
             case Kind.CONDITIONS:
@@ -91,6 +93,13 @@ class Arguments:
                 return text
             case _:
                 assert_never(spec.kind)
+
+    def _decimal(self, table: Table, key: str) -> float:
+        value = table.raw(key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+            table.complain(key, f"{key}: a number above 0 was expected")
+            return 1.0
+        return float(value)
 
     def _until(self, below: Table, key: str) -> str:
         text = below.text(key)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
+from console.control.benching import Benches
 from console.control.port import Argument, Outcome
 from console.model.clock import Clock
 from console.model.exits import Exit
@@ -49,6 +50,7 @@ class Live:
         self._clock = clock
         self._masks = masks
         self._recorder = recorder
+        self.benches = Benches(watch, timeline, clock, masks)
 
     @property
     def playback(self) -> None:
@@ -116,6 +118,14 @@ class Live:
                 return Outcome(Exit.OK, Clean("noted"))
             case "save":
                 return self._save(Path(str(given["file"])))
+            case "bench":
+                return await self.benches.bench(server, given)
+            case "bench.stop":
+                return self.benches.stop()
+            case "compare":
+                return self.benches.compare(given)
+            case "assume":
+                return self.benches.assume(given)
             case _:
                 return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
+from console.control.comparing import compare_recorded
 from console.control.port import Argument, Outcome
 from console.model.clock import US_PER_S, Clock
 from console.model.exits import Exit
@@ -116,6 +117,8 @@ class Replay:
                 return self._tail(server, line_count(given))
             case "save":
                 return self._save(Path(str(given.get("file", ""))))
+            case "compare":
+                return compare_recorded(self.player.journal, given, self._masks)
             case _ if verb.startswith("replay."):
                 return self._play(verb.removeprefix("replay."), given)
             case _:

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     TEXT = "text"
     PATH = "path"
     NUMBER = "number"
+    DECIMAL = "decimal"
     DURATION = "duration"
     CONDITIONS = "conditions"
     UNTIL = "until"
@@ -139,6 +140,59 @@ VERBS: dict[str, Verb] = {
             sole="file",
             gives=("file", "bytes"),
         ),
+        Verb(
+            "bench",
+            "Measure",
+            "Measure a server's decode rate: one request at a time, its circumstances beside it.",
+            key="b",
+            need=Need.LIVE,
+            script=(
+                Field("protocol", Kind.TEXT, "look, story, quick or confirmed; story if left out"),
+                Field("runs", Kind.NUMBER, "runs that count, the protocol's when left out"),
+                Field("tokens", Kind.NUMBER, "new tokens of each run, 500 when left out"),
+                Field("prompts", Kind.TEXT, "chat, code, maths, long-form, or a file"),
+                Field("depth", Kind.TEXT, "0.5k, 8k, 32k or as is"),
+                Field("within", Kind.DECIMAL, "add runs until the interval is this narrow: 0.01"),
+                Field("arm", Kind.TEXT, "baseline or speculative, the fleet's when left out"),
+            ),
+            per_server=True,
+            gives=(
+                "bench",
+                "valid",
+                "decode_tok_s",
+                "low",
+                "high",
+                "runs",
+                "ttft_us",
+                "accept_len",
+            ),
+        ),
+        Verb("bench.stop", "End the benchmark", "End it now; what was measured is kept.", "B"),
+        Verb(
+            "compare",
+            "Compare the arms",
+            "The verdict on two benchmarks: may they be compared, and what came out.",
+            key="c",
+            script=(
+                Field("baseline", Kind.TEXT, "a benchmark, a server or an assumption"),
+                Field("speculative", Kind.TEXT, "a benchmark or a server"),
+                Field("expect", Kind.TEXT, "the verdict expected, such as NOT COMPARABLE"),
+            ),
+            gives=("verdict", "line", "ratio", "low", "high"),
+        ),
+        Verb(
+            "assume",
+            "State a figure",
+            "Write down a rate that somebody believes: drawn dotted, never a baseline.",
+            need=Need.LIVE,
+            script=(
+                Field("tok_s", Kind.DECIMAL, "tokens a second"),
+                Field("file", Kind.PATH, "results of another tool instead"),
+                Field("name", Kind.TEXT, "what to call it, believed when left out"),
+                Field("source", Kind.TEXT, "where it comes from"),
+            ),
+            gives=("tok_s",),
+        ),
         Verb("replay.toggle", "Play or pause", "Play or pause the replay.", "space", Need.REPLAY),
         Verb(
             "replay.faster",
@@ -188,12 +242,27 @@ VERBS: dict[str, Verb] = {
         Verb("logs.line_down", "Log line down", "A line on in the log.", "shift+down,J"),
         Verb("logs.left", "Log left", "Scroll the log left.", "shift+left,H"),
         Verb("logs.right", "Log right", "Scroll the log right.", "shift+right,L"),
+        *(
+            Verb(f"mode.{mode}", title, help_, str(number))
+            for number, (mode, title, help_) in enumerate(
+                (
+                    ("dash", "Dashboard", "Servers, what was measured, the log."),
+                    ("logs", "Logs", "The log on the whole screen."),
+                    ("environment", "Environment", "What a server runs with, and what it lacks."),
+                    ("bench", "Benchmarks", "Runs, circumstances and the verdict."),
+                    ("session", "Session", "What was marked, done, noticed and lost."),
+                ),
+                1,
+            )
+        ),
         Verb("view.maximise", "Maximise", "Give the focused pane the whole screen.", "z"),
         Verb("view.next", "Next pane", "Move to the next pane.", "tab"),
         Verb("view.previous", "Previous pane", "Move to the pane before.", "shift+tab"),
         Verb("view.help", "Help", "What the keys do.", "question_mark"),
         Verb("view.palette", "Palette", "Search everything this console can do.", "ctrl+p"),
         Verb("view.theme", "Theme", "Choose a theme.", "T"),
+        Verb("view.mouse", "Mouse", "Take the mouse, or leave it to the terminal.", "M"),
+        Verb("view.suspend", "Suspend", "Back to the shell; fg comes back here.", "ctrl+z"),
         Verb("view.quit", "Quit", "Leave the console.", "q,ctrl+q"),
     )
 }

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from console.bench.answer import Refused
 from console.bench.metrics import Figures
+from console.bench.plan import Plan
 from console.bench.promptset import Prompt, PromptSet
-from console.bench.protocol import Protocol, warm
+from console.bench.protocol import warm
 from console.bench.provenance import Group, Value
 from console.bench.stats import log_interval
 from console.model.clock import utc_text
@@ -35,36 +36,6 @@ MOST_RUNS = 100
 # What may not change while an arm is measured: its runs would be two samples.
 _HELD = ("launch", "env", "conf", "gpu")
 _PASSING = frozenset({"taken_utc"})
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be measured.
-
-    Attributes:
-        depth: as it was asked for; `depth_tokens` what it stands for.
-        within: half the width of the arm's own interval (0.01 = 1 %) at which no run is added any
-            more; 0 for the protocol's number of runs.
-        launch: number of the server's launch within a confirmed benchmark.
-    """
-
-    name: str
-    protocol: Protocol
-    prompts: PromptSet
-    depth: str
-    depth_tokens: int
-    within: float = 0.0
-    launch: int = 1
-
-    @property
-    def chosen(self) -> tuple[Prompt, ...]:
-        """The prompts that are really given."""
-        return self.prompts.prompts[: self.protocol.prompts]
-
-    @property
-    def wanted(self) -> int:
-        """How many runs must count."""
-        return self.protocol.runs * len(self.chosen)
 
 
 @dataclass(slots=True)
@@ -168,15 +139,15 @@ class Benching:
         )
 
     def _started(self) -> BenchStarted:
-        plan, sampling, requests = self.plan, self.requests.sampling, self.requests
+        plan, requests = self.plan, self.requests
         told = {
-            "tokens": str(sampling.max_tokens),
+            "tokens": str(plan.sampling.max_tokens),
             "runs": str(plan.wanted),
             "prompts": plan.prompts.name,
             "depth": plan.depth,
             "depth_tokens": str(plan.depth_tokens),
             "streams": "1",
-            "temperature": f"{sampling.temperature:g}",
+            "temperature": f"{plan.sampling.temperature:g}",
             "within": f"{plan.within:g}",
         }
         return BenchStarted(
@@ -205,7 +176,7 @@ class Benching:
         return self._taken_events(tuple(taken))
 
     def _request(self) -> dict[str, Value]:
-        s, plan = self.requests.sampling, self.plan
+        s, plan = self.plan.sampling, self.plan
         chosen = PromptSet(plan.prompts.name, plan.chosen)
         return {
             "max_tokens": str(s.max_tokens),

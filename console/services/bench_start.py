@@ -9,24 +9,46 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 
-from console.bench.job import Sampling, worker_argv
+from console.bench.job import worker_argv
+from console.bench.plan import Plan
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
-from console.model.fleet import Arm, Engine, Host, Server
+from console.model.fleet import Arm, Engine, Fleet, Host, Server
 from console.model.mask import Masks
 from console.model.text import Clean
-from console.services.bench import Benching, Plan
+from console.services.asking import Asking
+from console.services.bench import Benching
 from console.services.bench_run import Requests
 from console.services.circumstances import server_says
 from console.services.credential import key_headers
 from console.services.engine import Found, find
 from console.services.timing import OWN_PYTHON, Place, place_of
 from console.services.tunnel import tunnel
+from console.stream.server_events import HealthSeen
+from console.stream.state import Item, State
+from console.stream.timeline import Timeline
 from console.transport.http import Http
 from console.transport.local import LocalWire
 from console.transport.wire import Wire
 
 HEALTH = "/health"
+
+
+class Probes:
+    """How many health requests a person has sent to a server since a benchmark of it began: each
+    may cost it a token."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._sent = 0
+
+    def take(self, item: Item, state: State) -> None:
+        """One item of the timeline."""
+        del state
+        self._sent += isinstance(item, HealthSeen) and item.server == self._server
+
+    def __call__(self) -> int:
+        return self._sent
 
 
 async def who_answers(server: Server, http: Http, deadline_s: float) -> Found:
@@ -50,7 +72,6 @@ async def prepared(
     server: Server,
     arm: Arm,
     plan: Plan,
-    sampling: Sampling,
     wire: Wire,
     http: Http,
     clock: Clock,
@@ -70,7 +91,7 @@ async def prepared(
 
     def requests(url: str) -> Requests:
         return Requests(
-            server, engine, found.model, url, sampling, http, clock, pace, headers, probes
+            server, engine, found.model, url, plan.sampling, http, clock, pace, headers, probes
         )
 
     def benching(url: str, timed_on: Wire, place: Place) -> Benching:
@@ -92,3 +113,49 @@ async def prepared(
             yield benching(url, here, Place(text, worker_argv(OWN_PYTHON), tunnelled=True))
     finally:
         await here.close()
+
+
+class Benchmarks:
+    """Benchmarks of a fleet's servers; KeyError for a name the fleet has not."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        wire_of: Callable[[str], Wire],
+        http: Callable[[str], Http],
+        asking: Asking,
+        timeline: Timeline,
+        clock: Clock,
+        pace: Pace,
+        masks: Masks,
+    ) -> None:
+        self._fleet = fleet
+        self._wire_of = wire_of
+        self._http = http
+        self._asking = asking
+        self._timeline = timeline
+        self._clock = clock
+        self._pace = pace
+        self._masks = masks
+
+    @asynccontextmanager
+    async def begin(
+        self, bench: Clean, server: str, arm: Arm, plan: Plan
+    ) -> AsyncIterator[Benching]:
+        """A benchmark of a server, which is asked for nothing else as long as the body runs.
+
+        Raises:
+            WireError: the server does not answer, or its key cannot be had.
+        """
+        entry, probes = self._fleet.server(server), Probes(server)
+        await self._asking.pause(server)
+        self._timeline.subscribe(probes.take)
+        try:
+            async with prepared(
+                bench, entry, arm, plan, self._wire_of(server), self._http(server),
+                self._clock, self._pace, self._masks, probes,
+            ) as found:  # fmt: skip
+                yield found
+        finally:
+            self._timeline.unsubscribe(probes.take)
+            self._asking.resume(server)

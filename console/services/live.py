@@ -18,6 +18,7 @@ from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.asking import Asking
 from console.services.collective import Collective
+from console.services.bench_start import Benchmarks
 from console.services.credential import key_headers
 from console.services.environs import Environs
 from console.services.gpu import gpus
@@ -93,6 +94,9 @@ class Watch:
         self._https: dict[str, Http] = {}
         self._asking = Asking(
             fleet, self.wire_of, self.http, self._running, timeline, clock, pace, masks
+        )
+        self.benchmarks = Benchmarks(
+            fleet, self.wire_of, self.http, self._asking, timeline, clock, pace, masks
         )
         self.environs = Environs(fleet, self.wire_of, self._running, timeline, clock, pace, masks)
 

@@ -11,6 +11,7 @@ import pytest
 from console.bench.answer import Answer
 from console.bench.job import Sampling
 from console.bench.metrics import Figures, measure
+from console.bench.plan import Plan
 from console.bench.promptset import Prompt, PromptSet
 from console.bench.protocol import PROTOCOLS, Level
 from console.bench.provenance import Unread
@@ -23,7 +24,7 @@ from console.model.fleet import Wire as Way
 from console.model.mask import Masks
 from console.model.text import Clean
 from console.services import timing
-from console.services.bench import Benching, Plan
+from console.services.bench import Benching
 from console.services.bench_start import prepared
 from console.stream.events import Event
 from console.stream.fold import fold_all
@@ -43,7 +44,7 @@ pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
 
 TOKENS = 80
 PROMPTS = PromptSet("ships", (Prompt("ships-1", "chat", "A lighthouse keeper counts the ships"),))
-PLAN = Plan(Level.STORY.value, PROTOCOLS[Level.STORY], PROMPTS, "as is", 36)
+PLAN = Plan(Level.STORY.value, PROTOCOLS[Level.STORY], PROMPTS, "as is", 0, Sampling(TOKENS))
 PACE = replace(Pace(), metrics_s=0.3)
 
 
@@ -63,7 +64,7 @@ async def a_bench(
     server = Server("tiny", "slot", arm, url)
     try:
         async with prepared(
-            Clean("b1"), server, arm, plan, Sampling(TOKENS), wire, http, clock, PACE, Masks(),
+            Clean("b1"), server, arm, plan, wire, http, clock, PACE, Masks(),
             lambda: 0,
         ) as bench:  # fmt: skip
             yield bench

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from console.bench.provenance import Unread, Unset
+from console.bench.provenance import Unread, Unset, Value
 from console.bench.record import Entry
 from console.store.record import MOST_ENTRIES, Key, append_record, read_record, record_path
 
@@ -14,7 +14,11 @@ START = datetime(2026, 2, 10, tzinfo=UTC)
 
 
 def entry(number: int) -> Entry:
-    environment = {"NCCL_PROTO": 'a "quoted" value\n', "NCCL_ALGO": Unset(), "X": Unread("denied")}
+    environment: dict[str, Value] = {
+        "NCCL_PROTO": 'a "quoted" value\n',
+        "NCCL_ALGO": Unset(),
+        "X": Unread("denied"),
+    }
     return Entry(START + timedelta(days=number), 90.0 + number / 7, "l", "b", environment)
 
 

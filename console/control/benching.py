@@ -1,0 +1,216 @@
+"""Doing benchmarks: the verbs `bench`, `compare`, `assume`, and stopping what is under way.
+
+Owns that one benchmark runs at a time on a host and that a cancelled one keeps its runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.bench.importing import NotImported, import_results
+from console.bench.plan import Plan
+from console.control.bench_history import with_history
+from console.control.bench_request import BadRequest, read_plan
+from console.control.comparing import compare_outcome
+from console.control.port import Argument, Outcome
+from console.model.clock import Clock
+from console.model.exits import Exit
+from console.model.failure import WireError
+from console.model.fleet import Arm
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.stream.run_events import AssumptionStated, BenchFinished
+from console.stream.state import State
+from console.stream.timeline import Timeline
+
+if TYPE_CHECKING:
+    from console.services.live import Watch
+
+CANCELLED = "cancelled"
+_MOST_RESULTS = 64 * 1024 * 1024
+_USUAL_TOK_S = 60.0
+
+
+@dataclass(slots=True)
+class Benches:
+    """The benchmarks of a live session."""
+
+    watch: Watch
+    timeline: Timeline
+    clock: Clock
+    masks: Masks
+    _running: dict[str, asyncio.Task[Outcome]] = field(default_factory=dict)
+
+    async def bench(self, server: str, given: Mapping[str, Argument]) -> Outcome:
+        """Measure a server."""
+        entry = self.watch.fleet.server(server)
+        host = self.watch.fleet.host_of(entry).name
+        if host in self._running:
+            return self._told(Exit.GUARD, f"a benchmark runs on {host} already")
+        try:
+            arm = arm_asked(given, entry.arm)
+            plan = read_plan(given, arm)
+        except BadRequest as error:
+            return self._told(Exit.USAGE, str(error))
+        task = asyncio.create_task(self._measure(server, arm, plan))
+        self._running[host] = task
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                raise
+            return self._told(Exit.STEP, CANCELLED)
+        finally:
+            del self._running[host]
+
+    def stop(self) -> Outcome:
+        """Cancel every benchmark under way; what was measured is kept."""
+        if not self._running:
+            return self._told(Exit.STEP, "no benchmark runs")
+        for task in self._running.values():
+            task.cancel()
+        return self._told(Exit.OK, "the benchmark ends here; its runs are kept")
+
+    def compare(self, given: Mapping[str, Argument]) -> Outcome:
+        """Compare two arms of this session."""
+        outcome, event = compare_outcome(self.timeline.state, given, self.masks)
+        if event is not None:
+            self.timeline.emit(event)
+        return outcome
+
+    def assume(self, given: Mapping[str, Argument]) -> Outcome:
+        """State a figure that somebody believes, typed in or from another tool's results."""
+        name = str(given.get("name", "believed"))
+        try:
+            tok_s, source = assumed(given)
+        except BadRequest as error:
+            return self._told(Exit.USAGE, str(error))
+        shown = clean(source, self.masks)
+        self.timeline.emit(AssumptionStated(clean(name, self.masks), tok_s, shown))
+        text = clean(f"{name}: {tok_s:g} tok/s assumed, {source}; no baseline", self.masks)
+        return Outcome(Exit.OK, text, {"tok_s": tok_s})
+
+    async def _measure(self, server: str, arm: Arm, plan: Plan) -> Outcome:
+        emit, state = self.timeline.emit, self.timeline.state
+        bench = Clean(next_name(state, arm))
+        plan = replace(plan, launch=launch_number(state, server, plan.name))
+        try:
+            async with self.watch.benchmarks.begin(bench, server, arm, plan) as benching:
+                try:
+                    async for event in benching.go():
+                        if isinstance(event, BenchFinished):
+                            cell = self.timeline.state.benches[bench]
+                            event = with_history(event, cell, self.clock, emit, self.masks)
+                        emit(event)
+                except asyncio.CancelledError:
+                    emit(benching.finished(CANCELLED))
+        except WireError as error:
+            return self._told(error.kind.exit, f"{server}: {error.kind.value}: {error.why}")
+        return bench_outcome(self.timeline.state, bench, self.masks)
+
+    def _told(self, code: Exit, text: str) -> Outcome:
+        return Outcome(code, clean(text, self.masks))
+
+
+def arm_asked(given: Mapping[str, Argument], usual: Arm) -> Arm:
+    """The arm a benchmark is of; BadRequest for a word that is none."""
+    word = str(given.get("arm", usual.value))
+    if word not in list(Arm):
+        raise BadRequest(f'arm: "{word}" is neither baseline nor speculative')
+    return Arm(word)
+
+
+def next_name(state: State, arm: Arm) -> str:
+    """`b1`, `s1`, …: one number more than any before."""
+    numbers = [int(name[1:]) for name in state.benches if name[1:].isdecimal()]
+    return f"{arm.value[0]}{max(numbers, default=0) + 1}"
+
+
+def launch_number(state: State, server: str, protocol: str) -> int:
+    """Which launch of a confirmed benchmark this is: one more than benchmarks of it before."""
+    before = [
+        bench
+        for bench in state.benches.values()
+        if bench.started is not None
+        and (bench.started.server, bench.started.protocol) == (server, protocol)
+        and bench.finished is not None
+        and bench.finished.valid
+    ]
+    return len(before) + 1
+
+
+def bench_outcome(state: State, bench: str, masks: Masks) -> Outcome:
+    """How a benchmark ended: OK only when it is valid."""
+    cell = state.benches[bench]
+    assert cell.started is not None
+    assert cell.finished is not None
+    finished = cell.finished
+    figures: dict[str, float] = dict(finished.figures)
+    results: dict[str, str | int | float] = {"bench": bench, "valid": str(finished.valid).lower()}
+    results |= {"decode_tok_s": 0.0, "low": 0.0, "high": 0.0, "runs": 0, **figures}
+    said = f"{bench}: {cell.started.server} ({cell.started.arm.value}) "
+    said += rate_words(figures)
+    if finished.why:
+        said += f"; {finished.why}" if finished.valid else f"; not valid: {finished.why}"
+    cancelled = finished.why.startswith(CANCELLED)
+    code = Exit.OK if finished.valid else Exit.INTERRUPTED if cancelled else Exit.STEP
+    return Outcome(code, clean(said, masks), results)
+
+
+def rate_words(figures: Mapping[str, float]) -> str:
+    """`62.9 tok/s [62.6, 63.2], 5 runs, TTFT 310 ms`."""
+    rate = figures.get("decode_tok_s")
+    if rate is None:
+        return "no run counts"
+    parts = [f"{rate:.1f} tok/s"]
+    if "low" in figures:
+        parts[0] += f" [{figures['low']:.1f}, {figures['high']:.1f}]"
+    runs = round(figures.get("runs", 0))
+    parts.append(f"{runs} run{'' if runs == 1 else 's'}")
+    if "ttft_us" in figures:
+        parts.append(f"TTFT {figures['ttft_us'] / 1e3:.0f} ms")
+    if "accept_len" in figures:
+        parts.append(f"{figures['accept_len']:.2f} tokens a pass")
+    return ", ".join(parts)
+
+
+def assumed(given: Mapping[str, Argument]) -> tuple[float, str]:
+    """Rate and source of an assumption.
+
+    Raises:
+        BadRequest: neither a rate nor a file of results that holds one.
+    """
+    tok_s = given.get("tok_s")
+    if isinstance(tok_s, str):
+        try:
+            tok_s = float(tok_s)
+        except ValueError:
+            raise BadRequest(f'tok_s: "{tok_s}" is no number') from None
+    if isinstance(tok_s, int | float):
+        if not 0 < tok_s < 1e6:
+            raise BadRequest("tok_s: a rate above 0 was expected")
+        return float(tok_s), str(given.get("source", "typed in"))
+    path = str(given.get("file", ""))
+    if not path:
+        raise BadRequest("tok_s or file was expected")
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            raw = file.read(_MOST_RESULTS)
+    except OSError as error:
+        raise BadRequest(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    found = import_results(raw.decode("utf-8", "replace"))
+    if isinstance(found, NotImported):
+        raise BadRequest(f"{path}: {found.why}")
+    rates = [one for one in found if one.decode_tok_s is not None]
+    if not rates:
+        raise BadRequest(f"{path}: {'; '.join(found[0].caveats())}")
+    only = rates[0]
+    assert only.decode_tok_s is not None
+    source = ", ".join((f"{only.tool}: {only.definition}", *only.caveats()))
+    return only.decode_tok_s, source
