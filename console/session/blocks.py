@@ -47,7 +47,8 @@ class Index:
 
     Attributes:
         body: offset of the body. length: of the body. kind: index into `kinds`.
-        seq, t_us: the stamp of the block.
+        seq, t_us: the stamp of the block; a time before that of the block above it counts as that,
+            so that a search by time always ends.
     """
 
     kinds: list[str] = field(default_factory=list)
@@ -84,8 +85,8 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
     """
     found = index if index is not None else Index()
     codes = {kind.encode(): code for code, kind in enumerate(found.kinds)}
-    position = start
-    size = len(data)
+    position, size = start, len(data)
+    last_us = found.t_us[-1] if len(found) else 0
     match, stamp = _HEADER.match, _STAMP.match
     add_kind, add_body, add_length = found.kind.append, found.body.append, found.length.append
     add_seq, add_t = found.seq.append, found.t_us.append
@@ -108,7 +109,8 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
                         add_body(body)
                         add_length(length)
                         add_seq(int(stamped[1]))
-                        add_t(int(stamped[2]))
+                        last_us = max(last_us, int(stamped[2]))
+                        add_t(last_us)
                         position = found.end = end + (data[end : end + 1] == b"\n")
                         continue
         if data[position : position + 1] == b"\n":
