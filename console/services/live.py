@@ -17,8 +17,8 @@ from console.model.fleet import Fleet, LogId, LogSource, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.asking import Asking
-from console.services.collective import Collective
 from console.services.bench_start import Benchmarks
+from console.services.collective import Collective
 from console.services.credential import key_headers
 from console.services.environs import Environs
 from console.services.gpu import gpus
