@@ -1,7 +1,7 @@
 """The wire to a host over one SSH connection that everything to that host shares.
 
 Owns the channels on it: a command that must wait for a channel of its class waits. Keeping the
-connection up is ssh_link's. Loaded only where a host is reached this way.
+connection up is link's. Loaded only where a host is reached this way.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from console.model.ask import Ask
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
+from console.transport.link import Link
 from console.transport.ssh_dial import Dialled, Dialler
-from console.transport.ssh_link import SshLink
 from console.transport.ssh_streams import Connection, RemoteCommand
 from console.transport.wire import CHANNELS, ByteStream, Done, LinkSeen, Use
 from console.transport.words import remote_line
@@ -31,7 +31,7 @@ class SshWire:
 
     def __init__(self, host: Host, clock: Clock, pace: Pace, ask: Ask) -> None:
         self._host = host
-        self._link = SshLink(Dialler(host, clock, pace, ask), pace)
+        self._link = Link(Dialler(host, clock, pace, ask), pace)
         self._channels = {use: asyncio.Semaphore(count) for use, count in CHANNELS.items()}
         self._mark = f"spec-console-{secrets.token_hex(8)}"
 

@@ -40,6 +40,11 @@ class Dialled:
     jumps: tuple[Connection, ...]
     rtt_us: int
 
+    async def lost(self) -> str:
+        """Return when it has ended, with the reason."""
+        await self.connection.wait_closed()
+        return str(self.client.lost or "the host closed the connection")
+
     async def close(self) -> None:
         """Drop it, and what carried it."""
         for connection in (self.connection, *reversed(self.jumps)):

@@ -1,67 +1,20 @@
 """What runs on an SSH connection: a remote command's outputs, a forwarded TCP connection.
 
-Owns parting a command's output from what the login shell's start-up files print before it.
-It never buffers more than one read beyond that.
+Owns asyncssh's side of both: how they are read, fed and let go of.
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import asyncssh
 
 from console.model.failure import Failure, WireError
+from console.transport.output import Output
 from console.transport.wire import READ_BYTES, Done
 
-_MOST_NOISE = 262_144
 _CLOSE_S = 1.0
-
-
-class Output:
-    """One output of a remote command, from after the mark on."""
-
-    def __init__(self, reader: asyncssh.SSHReader[bytes], mark: bytes) -> None:
-        self._reader = reader
-        self._line = mark + b"\n"
-        self._begun = False
-
-    async def read(self, most: int) -> bytes:
-        """The next bytes, b"" at the end."""
-        if not self._begun:
-            self._begun = True
-            if first := await self._after_mark():
-                return first
-        return await self._next(most)
-
-    async def all(self, most: int) -> bytes:
-        """Everything; WireError TOO_LARGE beyond `most` bytes."""
-        parts: list[bytes] = []
-        held = 0
-        while part := await self.read(READ_BYTES):
-            parts.append(part)
-            held += len(part)
-            if held > most:
-                raise WireError(Failure.TOO_LARGE, f"more than {most:,} bytes of output")
-        return b"".join(parts)
-
-    async def _after_mark(self) -> bytes:
-        noise = b""
-        while True:
-            part = await self._next(READ_BYTES)
-            noise += part
-            before, found, rest = noise.partition(self._line)
-            if found:
-                return rest
-            if not part or len(noise) > _MOST_NOISE:
-                shown = before.decode("utf-8", "replace").strip().rpartition("\n")[2]
-                why = "the login shell ran no command" + (f": {shown}" if shown else "")
-                raise WireError(Failure.REMOTE, why)
-
-    async def _next(self, most: int) -> bytes:
-        try:
-            return await self._reader.read(most)
-        except asyncssh.Error as error:
-            raise WireError(Failure.LINK_LOST, str(error.reason)) from error
 
 
 class RemoteCommand:
@@ -74,8 +27,8 @@ class RemoteCommand:
         channel: asyncio.Semaphore | None,
     ) -> None:
         self._process = process
-        self._out = Output(process.stdout, mark)
-        self._err = Output(process.stderr, mark)
+        self._out = Output(partial(_read, process.stdout), mark)
+        self._err = Output(partial(_read, process.stderr), mark)
         self._channel = channel
         self._open = True
 
@@ -140,10 +93,7 @@ class Connection:
         self._closed = False
 
     async def read(self, most: int = READ_BYTES) -> bytes:
-        try:
-            return await self._reader.read(most)
-        except asyncssh.Error as error:
-            raise WireError(Failure.LINK_LOST, str(error.reason)) from error
+        return await _read(self._reader, most)
 
     async def write(self, data: bytes) -> None:
         try:
@@ -158,3 +108,10 @@ class Connection:
     async def close(self) -> None:
         self._closed = True
         self._writer.close()
+
+
+async def _read(reader: asyncssh.SSHReader[bytes], most: int) -> bytes:
+    try:
+        return await reader.read(most)
+    except asyncssh.Error as error:
+        raise WireError(Failure.LINK_LOST, str(error.reason)) from error

@@ -1,4 +1,4 @@
-"""Keeping one SSH connection up: its state, who waits for it, when it is tried again.
+"""Keeping one connection up: its state, who waits for it, when it is tried again.
 
 Owns the one task that connects and the pauses between attempts. A refusal that a person has to
 mend is tried rarely, and one after a person was asked only when told to.
@@ -9,24 +9,62 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from typing import Generic, Protocol, TypeVar
 
 from console.model.clock import Pace
 from console.model.failure import Failure, WireError
-from console.transport.ssh_dial import Dialled, Dialler
 from console.transport.wire import LinkSeen, LinkState
 
 _STUBBORN = (Failure.KEY_UNKNOWN, Failure.KEY_CHANGED, Failure.AUTH, Failure.CONFIG)
 
 
-class SshLink:
+class Dialled(Protocol):
+    """A connection that is up."""
+
+    @property
+    def rtt_us(self) -> int | None:
+        """How long its TCP handshake took, where known."""
+        ...
+
+    async def lost(self) -> str:
+        """Return when it has ended, with the reason."""
+        ...
+
+    async def close(self) -> None:
+        """Drop it. Safe to repeat."""
+        ...
+
+
+D = TypeVar("D", bound=Dialled)
+D_co = TypeVar("D_co", bound=Dialled, covariant=True)
+
+
+class Dialler(Protocol[D_co]):
+    """Connects to one host as often as needed."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether a person answered a question in the last attempt."""
+        ...
+
+    async def dial(self) -> D_co:
+        """Connect; WireError when that fails."""
+        ...
+
+    def unused(self) -> tuple[str, ...]:
+        """What a person should know about how it connects, as lines; said once."""
+        ...
+
+
+class Link(Generic[D]):
     """The connection of one wire; begins when first asked for."""
 
-    def __init__(self, dialler: Dialler, pace: Pace) -> None:
+    def __init__(self, dialler: Dialler[D], pace: Pace) -> None:
         self._pace = pace
         self._dialler = dialler
         self._seen = LinkSeen(LinkState.CONNECTING)
         self._failure: WireError | None = None
-        self._dialled: Dialled | None = None
+        self._dialled: D | None = None
         self._changed = asyncio.Condition()
         self._listeners: set[asyncio.Queue[LinkSeen]] = set()
         self._now = asyncio.Event()
@@ -92,7 +130,7 @@ class SshLink:
             self._failure = WireError(Failure.CONFIG, f"defect: {self._defect!r}")
             self._ending = asyncio.create_task(self._say(LinkSeen(LinkState.CLOSED)))
 
-    async def ready(self) -> Dialled:
+    async def ready(self) -> D:
         """The connection; waits for the first attempt, never for a later one."""
         self._begin()
         async with self._changed:
@@ -127,18 +165,17 @@ class SshLink:
                 await self._hold(dialled)
             await self._pause(attempt)
 
-    async def _hold(self, dialled: Dialled) -> None:
+    async def _hold(self, dialled: D) -> None:
         """Serve from this connection until it ends."""
         self._dialled, self._failure = dialled, None
         detail = () if self._said_unused else self._dialler.unused()
         self._said_unused = True
         try:
             await self._say(LinkSeen(LinkState.UP, detail=detail, rtt_us=dialled.rtt_us))
-            await dialled.connection.wait_closed()
+            why = await dialled.lost()
         finally:
             self._dialled = None
             await dialled.close()
-        why = str(dialled.client.lost or "the host closed the connection")
         self._failure = WireError(Failure.LINK_LOST, why)
         await self._say(LinkSeen(LinkState.LOST, Failure.LINK_LOST, why))
 
