@@ -7,18 +7,13 @@ unless the command is one. The link is always up.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
-from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Sequence
 
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
+from console.transport.process import Process, read_all, spawn
 from console.transport.sockets import Connection, dial
 from console.transport.wire import CHANNELS, READ_BYTES, ByteStream, Done, LinkSeen, LinkState, Use
-
-_GRACE_S = 1.0
 
 
 class LocalWire:
@@ -101,90 +96,43 @@ class LocalWire:
 
     async def _start(self, argv: Sequence[str], slot: asyncio.Semaphore | None = None) -> Command:
         self._check()
-        loop = asyncio.get_running_loop()
-        starting = asyncio.ensure_future(
-            loop.subprocess_exec(
-                lambda: _Child(loop), *self._host.enter, *argv, start_new_session=True
-            )
-        )
-        try:
-            transport, child = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # asyncio can wait for ever for a process whose start was cut short.
-            await asyncio.gather(starting, return_exceptions=True)
-            if not starting.cancelled() and starting.exception() is None:
-                await self._command(*starting.result(), None).close()
-            raise
-        return self._command(transport, child, slot)
-
-    def _command(
-        self,
-        transport: asyncio.SubprocessTransport,
-        child: _Child,
-        slot: asyncio.Semaphore | None,
-    ) -> Command:
-        command = Command(transport, child, slot, self._open)
+        command = Command(await spawn([*self._host.enter, *argv]), slot, self._open)
         self._open.add(command)
         return command
-
-
-class _Child(SubprocessStreamProtocol):
-    """asyncio's own protocol, telling the end of the process apart from the end of its pipes."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(limit=READ_BYTES, loop=loop)
-        self.exited = asyncio.Event()
-
-    def process_exited(self) -> None:
-        self.exited.set()
-        super().process_exited()
 
 
 class Command:
     """One child process with its group; the Stream of this machine."""
 
     def __init__(
-        self,
-        transport: asyncio.SubprocessTransport,
-        child: _Child,
-        slot: asyncio.Semaphore | None,
-        table: set[Command],
+        self, process: Process, slot: asyncio.Semaphore | None, table: set[Command]
     ) -> None:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stderr is not None
-        self._transport = transport
-        self._child = child
-        self._stdin, self._out, self._err = child.stdin, child.stdout, child.stderr
+        self._process = process
         self._slot = slot
         self._table = table
 
     async def read(self, most: int = READ_BYTES) -> bytes:
-        return await self._out.read(most)
+        return await self._process.out.read(most)
 
     async def read_err(self, most: int = READ_BYTES) -> bytes:
-        return await self._err.read(most)
+        return await self._process.err.read(most)
 
     async def write(self, data: bytes) -> None:
-        try:
-            self._stdin.write(data)
-            await self._stdin.drain()
-        except ConnectionError as error:
-            raise WireError(Failure.CLOSED, "the command takes no more input") from error
+        await self._process.write(data)
 
     async def finish(self, stdin: bytes, most_bytes: int) -> Done:
         """Feed it, read both outputs and wait for its end."""
-        feeding = asyncio.create_task(self._feed(stdin))
+        feeding = asyncio.create_task(self._process.feed(stdin))
         try:
             async with asyncio.TaskGroup() as group:
-                out = group.create_task(read_all(self._out, most_bytes))
-                err = group.create_task(read_all(self._err, most_bytes))
+                out = group.create_task(read_all(self._process.out, most_bytes))
+                err = group.create_task(read_all(self._process.err, most_bytes))
         except* WireError as failures:
             raise failures.exceptions[0] from None
         finally:
             feeding.cancel()
-        await self._child.exited.wait()
-        return Done(self._transport.get_returncode() or 0, out.result(), err.result())
+        await self._process.exited.wait()
+        return Done(self._process.code, out.result(), err.result())
 
     async def close(self) -> None:
         if self not in self._table:
@@ -192,40 +140,4 @@ class Command:
         self._table.discard(self)
         if self._slot is not None:
             self._slot.release()
-        self._stdin.close()
-        self._signal(signal.SIGTERM)
-        try:
-            async with asyncio.timeout(_GRACE_S):
-                await self._child.exited.wait()
-        except TimeoutError:
-            pass
-        finally:
-            self._signal(signal.SIGKILL)
-            await self._child.exited.wait()
-            self._transport.close()
-
-    async def _feed(self, stdin: bytes) -> None:
-        try:
-            self._stdin.write(stdin)
-            await self._stdin.drain()
-        except ConnectionError:
-            pass  # it ended without reading its input
-        self._stdin.close()
-
-    def _signal(self, number: signal.Signals) -> None:
-        # Until it is reaped, the leader's id can be nobody else's.
-        if not self._child.exited.is_set():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._transport.get_pid(), number)
-
-
-async def read_all(reader: asyncio.StreamReader, most: int) -> bytes:
-    """Everything up to the end; WireError TOO_LARGE beyond `most` bytes."""
-    parts: list[bytes] = []
-    held = 0
-    while part := await reader.read(READ_BYTES):
-        held += len(part)
-        if held > most:
-            raise WireError(Failure.TOO_LARGE, f"more than {most:,} bytes of output")
-        parts.append(part)
-    return b"".join(parts)
+        await self._process.end()
