@@ -15,6 +15,8 @@ from typing import NoReturn
 from console.model.exits import MEANINGS, Exit
 
 COMMANDS = {
+    "bench": "measure one server's decode rate",
+    "compare": "the verdict on two recorded benchmarks",
     "session": "look into a saved session",
     "script": "check a script without running it",
     "settings": "every setting, its origin and what it is for",

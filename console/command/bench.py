@@ -1,0 +1,199 @@
+"""`spec-console bench URL|SERVER`: measure one server's decode rate, without a screen.
+
+Results go to standard output, how far it is to standard error; the words are those of the screen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from console.bench.metrics import DEFINITIONS
+from console.control.live_session import LiveSession, Stage
+from console.control.port import Outcome
+from console.model.ask import Nobody
+from console.model.exits import Exit, NotStarted
+from console.model.fleet import Arm, Fleet, Host, Server, Slot
+from console.model.text import plain
+from console.render.bench import DEFINITION, progress, run_lines
+from console.store.fleet import find_fleet, load_fleet
+from console.store.settings import load_settings
+from console.store.toml import BadFile
+from console.stream.run_events import BenchStarted, RunMeasured
+from console.stream.server_events import TokenSeen
+from console.stream.state import Bench, Item, State
+
+if TYPE_CHECKING:
+    from console.control.live import Live
+
+URL_NAME = "server"
+_FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm")
+_DAY_S = 86_400.0
+
+
+def main(argv: Sequence[str]) -> Exit:
+    """Run the subcommand."""
+    options = _parser().parse_args(argv)
+    try:
+        return asyncio.run(_bench(options))
+    except BadFile as error:
+        print(error, file=sys.stderr)
+        return Exit.USAGE
+    except NotStarted as error:
+        print(f"spec-console: {error}", file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spec-console bench", allow_abbrev=False, description=DEFINITION
+    )
+    parser.add_argument("target", metavar="URL|SERVER", help="an address, or a name of the fleet")
+    parser.add_argument("--fleet", metavar="FILE", help="the fleet the server is in")
+    parser.add_argument("--arm", metavar="NAME", choices=[arm.value for arm in Arm])
+    parser.add_argument("--protocol", metavar="NAME", help="look, story, quick or confirmed")
+    parser.add_argument("--runs", type=int, metavar="N", help="runs that count (5)")
+    parser.add_argument("--tokens", type=int, metavar="N", help="new tokens of each run (500)")
+    parser.add_argument("--prompts", metavar="SET", help="chat, code, maths, long-form or a file")
+    parser.add_argument("--depth", metavar="D", help="0.5k, 8k, 32k or 'as is'")
+    parser.add_argument(
+        "--within", type=float, metavar="X", help="add runs until the interval is within ±X (0.01)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument("--save", metavar="SESSION", help="keep it in this session file")
+    return parser
+
+
+def fleet_of(options: Namespace) -> tuple[Fleet, str]:
+    """What is watched, and the name of the server in it.
+
+    Raises:
+        NotStarted: no fleet, or no server of that name in it.
+    """
+    target = str(options.target)
+    if "://" in target:
+        arm = Arm(options.arm) if options.arm else Arm.BASELINE
+        server = Server(URL_NAME, "slot", arm, target.rstrip("/"))
+        return Fleet("url", (Host("local"),), (Slot("slot", "local"),), (server,)), URL_NAME
+    path = find_fleet(options.fleet)
+    if path is None:
+        raise NotStarted(Exit.USAGE, f'"{target}" is no address, and there is no fleet.toml')
+    fleet = load_fleet(path)
+    if target not in [server.name for server in fleet.servers]:
+        known = ", ".join(server.name for server in fleet.servers)
+        raise NotStarted(Exit.USAGE, f'no server is named "{target}" (known: {known})')
+    return fleet, target
+
+
+async def _bench(options: Namespace) -> Exit:
+    fleet, server = fleet_of(options)
+    kept = Namespace(no_record=options.save is None, record=options.save)
+    session = LiveSession(kept, load_settings().pace)
+    given = {name: v for name in _FIELDS if (v := getattr(options, name)) is not None}
+    async with session.live(Stage(fleet), Nobody(), on_demand=True) as live:
+        telling = _Telling(live, server, session.pace.progress_s)
+        live.timeline.subscribe(telling.take)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, live.benches.stop)
+        outcome = await live.do("bench", server, given, _DAY_S)
+        name = str(outcome.results.get("bench", ""))
+        bench = live.timeline.state.benches.get(name)
+    if bench is None:
+        print(f"spec-console: {plain(outcome.text)}", file=sys.stderr)
+    elif options.json:
+        print(json.dumps(as_json(bench, outcome)))
+    else:
+        for line in text_lines(bench, outcome):
+            print(line)
+    return outcome.exit
+
+
+class _Telling:
+    """Says on standard error how far a benchmark is: at every run, and now and then between."""
+
+    def __init__(self, live: Live, server: str, every_s: float) -> None:
+        self._live = live
+        self._server = server
+        self._every_us = every_s * 1e6
+        self._told_us = 0
+
+    def take(self, item: Item, state: State) -> None:
+        """One item of the timeline."""
+        match item:
+            case BenchStarted() | RunMeasured():
+                self._tell(state)
+            case TokenSeen() if item.t_us - self._told_us >= self._every_us:
+                self._tell(state)
+            case _:
+                pass
+
+    def _tell(self, state: State) -> None:
+        bench = next(reversed(tuple(state.benches.values())), None)
+        if bench is None or bench.started is None:
+            return
+        now_us = self._told_us = self._live.timeline.now_us
+        token = state.servers[self._server].token
+        print(f"{self._server}: {progress(bench, token, now_us)}", file=sys.stderr, flush=True)
+
+
+def text_lines(bench: Bench, outcome: Outcome) -> list[str]:
+    """The benchmark for a person."""
+    started = bench.started
+    assert started is not None
+    told = {str(name): plain(value) for name, value in started.workload}
+    head = f"{plain(started.server)}, {started.arm.value}: {plain(started.protocol)}, "
+    head += f"{told.get('tokens', '?')} tokens, prompts {told.get('prompts', '?')}, "
+    head += f"depth {told.get('depth', '?')}, one stream"
+    lines = [head, *run_lines(bench), plain(outcome.text), DEFINITION]
+    lines.append(f"timed on {plain(started.worker)}")
+    for taken in bench.circumstances.values():
+        unread = [plain(value)[1:] for name, value in taken.values if name == "*"]
+        lines += [f"! {plain(taken.group)}: not read: {why}" for why in unread]
+    return lines
+
+
+def as_json(bench: Bench, outcome: Outcome) -> Mapping[str, object]:
+    """The same for a program; circumstances as `=text`, `-` for unset, `?why` for unread."""
+    started, finished = bench.started, bench.finished
+    assert started is not None
+    assert finished is not None
+    return {
+        "bench": started.bench,
+        "server": started.server,
+        "arm": started.arm.value,
+        "valid": finished.valid,
+        "why": plain(finished.why),
+        "exit": outcome.exit.value,
+        "protocol": started.protocol,
+        "workload": dict(started.workload),
+        "worker": plain(started.worker),
+        "figures": dict(finished.figures),
+        "definitions": DEFINITIONS,
+        "runs": [
+            {
+                "run": run.run,
+                "warm_up": run.warm_up,
+                "prompt": run.prompt,
+                "tokens": run.tokens,
+                "decode_tok_s": run.decode_tok_s,
+                "ttft_us": run.ttft_us,
+                "figures": dict(run.figures),
+                "void": plain(run.void),
+                "notes": [plain(note) for note in run.notes],
+            }
+            for run in bench.runs
+        ],
+        "circumstances": {
+            name: {"digest": taken.digest, **dict(taken.values)}
+            for name, taken in bench.circumstances.items()
+        },
+    }

@@ -1,0 +1,88 @@
+"""A benchmark in words: how far it is, its runs one by one, what it adds up to.
+
+The same words for the screen and for commands; never a figure nobody measured.
+"""
+
+from __future__ import annotations
+
+from console.bench.metrics import DEFINITIONS
+from console.render.label import label
+from console.render.units import EMPTY, duration, rate
+from console.stream.run_events import RunMeasured
+from console.stream.server_events import TokenSeen
+from console.stream.state import Bench
+
+DEFINITION = f"decode tok/s = {DEFINITIONS['decode_tok_s']}"
+_HEAD = ("RUN", "TOK/S", "TTFT", "TOKENS", "A PASS")
+_WIDTHS = (8, 7, 8, 7, 7)
+
+
+def wanted(bench: Bench) -> int:
+    """How many runs are to count; 0 where that is not told."""
+    told = dict(bench.started.workload) if bench.started is not None else {}
+    text = next((value for name, value in told.items() if name == "runs"), "")
+    return int(text) if text.isdecimal() else 0
+
+
+def progress(bench: Bench, token: TokenSeen | None, now_us: int) -> str:
+    """`run 3 of 5 · 41 s · about 20 s left · 62.8 tok/s now`; what it waits for before the first.
+
+    What is left follows from how long the runs so far took.
+    """
+    assert bench.started is not None
+    elapsed_us = max(0, now_us - bench.started.t_us)
+    done = sum(1 for run in bench.runs if not run.warm_up)
+    of = wanted(bench)
+    if not bench.circumstances:
+        what = "reading the circumstances"
+    elif done == 0 and not any(run.warm_up for run in bench.runs):
+        what = "warming up"
+    else:
+        what = f"run {min(done + 1, of) if of else done + 1}" + (f" of {of}" if of else "")
+    parts = [what, duration(elapsed_us)]
+    left_us = _left_us(bench, done, of, now_us)
+    if left_us is not None:
+        parts.append(f"about {duration(left_us)} left")
+    live = token is not None and token.source == "bench" and token.t_us >= bench.started.t_us
+    if live and token is not None and token.decode_tok_s is not None:
+        parts.append(f"{rate(token.decode_tok_s)} tok/s now")
+    return " · ".join(parts)
+
+
+def _left_us(bench: Bench, done: int, of: int, now_us: int) -> int | None:
+    if not bench.runs or not of or bench.started is None:
+        return None
+    began_us = bench.started.t_us
+    each_us = (bench.runs[-1].t_us - began_us) / len(bench.runs)
+    since_us = now_us - bench.runs[-1].t_us
+    return max(0, round((of - done) * each_us - since_us))
+
+
+def run_lines(bench: Bench) -> tuple[str, ...]:
+    """A table of all runs, warm-ups and void ones too, each with its reason."""
+    found = [_row(_HEAD)]
+    for run in bench.runs:
+        found.append(_row(_cells(run)) + _aside(run))
+    return tuple(found)
+
+
+def _cells(run: RunMeasured) -> tuple[str, ...]:
+    figures: dict[str, float] = dict(run.figures)
+    length = figures.get("accept_len")
+    return (
+        "warm-up" if run.warm_up else str(run.run),
+        rate(run.decode_tok_s),
+        EMPTY if run.ttft_us is None else duration(run.ttft_us),
+        EMPTY if run.tokens is None else str(run.tokens),
+        EMPTY if length is None else f"{length:.2f}",
+    )
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return " ".join(f"{cell:>{room}}" for cell, room in zip(cells, _WIDTHS, strict=True))
+
+
+def _aside(run: RunMeasured) -> str:
+    said = [f"void: {label(run.void)}"] if run.void else []
+    said += [label(note) for note in run.notes]
+    return f"  {'; '.join(said)}" if said else ""
