@@ -97,6 +97,12 @@ class Pace:
         fresh_s: a token younger than this means that tokens are being made.
         token_stall_s: requests that run without a token for this long have stalled.
         stall_s: a load without progress for this long has stalled.
+        act_link_s: how long an act waits for a lost link before it ends.
+        act_settle_s: a server that dies this soon after it was ready was never up.
+        stop_grace_s: from TERM to the launcher until its survivors are told to end.
+        kill_grace_s: what is still there this long after the last signal is stuck.
+        lock_stale_s: an act's lock on a host that was not renewed for this long is stale.
+        unlock_idle_s: an unlocked console is read-only again after this long without an act.
         scale: how many times faster than real time everything runs; 1 outside the lab.
     """
 
@@ -125,6 +131,13 @@ class Pace:
     progress_s: float = 10.0
     wait_deadline_s: float = 900.0
     stall_s: float = 300.0
+    act_look_s: float = 1.0
+    act_link_s: float = 600.0
+    act_settle_s: float = 5.0
+    stop_grace_s: float = 60.0
+    kill_grace_s: float = 15.0
+    lock_stale_s: float = 120.0
+    unlock_idle_s: float = 1800.0
     scale: float = 1.0
 
     def scaled(self, factor: float) -> Pace:

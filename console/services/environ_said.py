@@ -52,7 +52,8 @@ class File:
 
 @dataclass(slots=True)
 class Said:
-    """One reading. `holder` is "" (a process was found), "nobody" or "unseen" with `holder_uid`."""
+    """One reading. `holder` is "" (a process was found), "nobody" or "unseen" with `holder_uid`;
+    `holders` are all processes that have the listening socket."""
 
     boot_id: str = ""
     kernel: str = ""
@@ -61,6 +62,7 @@ class Said:
     hertz: int = 100
     holder: str = ""
     holder_uid: str = ""
+    holders: tuple[int, ...] = ()
     container: str = ""
     container_ticks: int = 0
     processes: list[Process] = field(default_factory=list)
@@ -130,6 +132,8 @@ def _record(said: Said, words: list[str]) -> None:
         case "@nobody" | "@unseen":
             said.holder = words[0][1:]
             said.holder_uid = words[1] if len(words) > 1 else ""
+        case "@holders":
+            said.holders = tuple(int(word) for word in words[1:] if word.isdigit())
         case "@process":
             uid = words[4] if len(words) > 4 else ""
             number = int(uid) if uid.isdigit() else None

@@ -59,6 +59,7 @@ t=$(cat /proc/[0-9]*/stat 2>/dev/null | sed -nE "s/^([0-9]+) \(.*\) [A-Zt] ([0-9
 l=; for x in $t; do case "$w" in *" ${x%:*} "*)
 case "$w" in *" ${x#*:} "*) ;; *) l=${l:-${x%:*}};; esac;; esac; done;
 if [ -z "$l" ]; then echo "@unseen $u"; echo "@end"; exit 0; fi;
+echo "@holders$w";
 args $l; j=$c;
 process $l launcher;
 f=" $l " g=1 k=0;

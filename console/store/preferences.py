@@ -59,6 +59,13 @@ PACE = {
     "clock_pair_s": "Seconds between two UTC times in the session file.",
     "progress_s": "Seconds between two lines of progress of a waiting script.",
     "wait_deadline_s": "Seconds until a script's wait gives up, where the step names none.",
+    "act_look_s": "Seconds between two looks at processes while a server is stopped or started.",
+    "act_link_s": "Seconds that a change on a host waits for a lost link before it ends.",
+    "act_settle_s": "A server that dies within this many seconds of being ready was never up.",
+    "stop_grace_s": "Seconds from the polite end of a launcher until its survivors are told.",
+    "kill_grace_s": "Seconds after the last signal until what is still there counts as stuck.",
+    "lock_stale_s": "Seconds without a sign of its owner until a host's lock counts as stale.",
+    "unlock_idle_s": "Seconds without a change until an unlocked console is read-only again.",
 }
 """The keys of [pace], each with its sentence."""
 

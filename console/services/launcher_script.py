@@ -1,0 +1,218 @@
+"""What runs on a host to adopt, to launch and to lock: fixed POSIX sh lines, given arguments.
+
+Owns those texts, the console's private folder on the host (`~/.spec-console`, 0700) and the form
+of what lies there: a recipe is one word or variable a line behind a letter (`c` working folder,
+`a` word of the command line, `e` variable, `u` variable to leave out, `.` its end), a newline as
+\\001. A recipe holds the exact environment and never leaves the host; only masked words do.
+"""
+
+from __future__ import annotations
+
+from console.nccl.catalogue import ALLOWED_NAMES, ALLOWED_PREFIXES
+from console.services.process_script import BORN, HIDE, command
+
+_SHOWABLE = "|".join(
+    [
+        *(f"{prefix}*" for prefix in ALLOWED_PREFIXES),
+        *(f"{name}=*" for name in sorted(ALLOWED_NAMES)),
+    ]
+)
+
+_FOLDER = (
+    "no() { echo \"@refused $*\"; echo '@end'; exit 0; };"
+    " umask 077; d=${HOME:?}/.spec-console;"
+    ' mkdir -p "$d" 2>/dev/null && chmod 700 "$d" || no "cannot make $d";'
+)
+
+# What a process is told to be started again with. A name that sh cannot hold is counted, not kept.
+_CAPTURE = (
+    r"""
+export LC_ALL=C;
+p=$1 start=$2 f=$3;
+b=$(born "$p"); if [ "${b% *}" != "$start" ]; then no "process $p is gone"; fi;
+if ! { : <"/proc/$p/environ"; } 2>/dev/null; then no "the environment of process $p cannot be
+read"; fi;
+mkdir -p "$d/${f%/*}"; r="$d/$f"; c=$(readlink "/proc/$p/cwd"); x=$(readlink "/proc/$p/exe");
+tr "\n\000" "\001\n" <"/proc/$p/cmdline" >"$r.words"; read -r a <"$r.words";
+w=$( tr "\000" "\n" <"/proc/$p/environ" | sed -n "s/^PATH=//p" | head -n 1);
+if ! ( cd "$c" && PATH=$w && command -v "$a" ) >/dev/null 2>&1; then
+if [ "$(wc -l <"$r.words")" -le 1 ]; then rm -f "$r.words"; no "process $p has overwritten its
+command line"; fi;
+echo "@program $x"; { echo "$x"; sed 1d "$r.words"; } >"$r.x"; mv "$r.x" "$r.words"; fi;
+{ echo "c $c"; sed "s/^/a /" "$r.words";
+tr "\n\000" "\001\n" <"/proc/$p/environ" | sed "s/^/e /"; echo .; } >"$r.new" && mv "$r.new" "$r"
+|| no "cannot write $r";
+echo "$p $start $(cat /proc/sys/kernel/random/boot_id)" >"$r.of";
+echo "@recipe $r"; echo "@cwd $c"; echo "@words"; hide <"$r.words"; rm -f "$r.words";
+k=$(sed -n "s/^e //p" "$r" | grep -cvE "^[A-Za-z_][A-Za-z0-9_]*=");
+echo "@variables $(grep -c "^e " "$r") $k";
+o=$(readlink "/proc/$p/fd/1"); echo "@stdout $o";
+case $o in pipe:*) for q in /proc/[0-9]*; do
+if [ "$(readlink "$q/fd/0" 2>/dev/null)" = "$o" ]; then
+for y in "$q"/fd/*; do t=$(readlink "$y"); case $t in /dev/*|/proc/*) ;; /*) echo "@through $t";
+break;; esac; done; fi; done;; esac;
+sed -nE "s/.*\/([A-Za-z0-9@_.-]*\.service).*/@unit \1/p" "/proc/$p/cgroup" | grep -vE "@unit
+(user@|ssh|cron)" | head -n 1;
+echo "@end"
+""",
+    _FOLDER,
+    BORN,
+    HIDE,
+)
+
+# The shell that becomes the server: it starts with nothing, reads the recipe as data and is
+# replaced by the program. Variables are set one by one, so that no command line ever holds them.
+_BECOME = (
+    "f=$1; set --; n=$(printf '\\001');"
+    " while IFS= read -r x; do v=${x#??};"
+    " case $v in *\"$n\"*) v=$(printf '%s.' \"$v\" | tr '\\001' '\\n'); v=${v%.};; esac;"
+    ' case $x in \'c \'*) cd "$v" || exit 126;; \'a \'*) set -- "$@" "$v";;'
+    " 'u '*) unset \"$v\";;"
+    " 'e '*) case ${v%%=*} in ''|[0-9]*|*[!A-Za-z0-9_]*) ;; *) command export \"$v\";; esac;;"
+    ' esac; done <"$f"; unset f x v n OLDPWD; exec "$@"'
+)
+
+_LAUNCH = (
+    r"""
+export LC_ALL=C;
+act=$1 name=$2 port=$3 log=$4 base=$5 envfile=$6 become=$7;
+g="$d/port-$port" r="$d/port-$port/$act.recipe" l="$d/port-$port/launch";
+mkdir -p "$g" || no "cannot make $g";
+told() { echo "@launched $(cat "$l")"; echo "@log $log"; echo "@recipe $r"; echo "@end"; exit 0; };
+if [ -f "$l" ]; then read -r y p b i n <"$l";
+if [ "$y" = "$act" ]; then told; fi;
+if [ "$i" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then case $(born "$p") in
+"$b Z"|"0 X") ;; "$b "*) no "$n, launched earlier as process $p, still runs in this slot";; esac;
+fi; fi;
+if grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$port") [0-9A-F:]+ 0A " /proc/net/tcp
+/proc/net/tcp6 2>/dev/null; then no "port $port is taken"; fi;
+data() { k=0; while IFS= read -r x || [ -n "$x" ]; do k=$((k + 1));
+x=${x#"${x%%[! 	]*}"}; x=${x#export };
+case $x in ""|"#"*) continue;; *=*) ;; *) echo "$k: no NAME=VALUE" >&2; return 1;; esac;
+v=${x#*=}; x=${x%%=*};
+case $x in ""|[0-9]*|*[!A-Za-z0-9_]*) echo "$k: no NAME=VALUE" >&2; return 1;; esac;
+case $v in \'*\') v=${v#?} v=${v%?};;
+*\$*|*\`*) echo "$k: $x wants a shell, and none is asked" >&2; return 1;;
+\"*\") v=${v#?} v=${v%?};; esac;
+printf "e %s=%s\n" "$x" "$v"; done <"$1"; };
+( if [ -n "$base" ]; then sed "/^\.$/d" "$base" || exit 1;
+else printf "e %s\n" "HOME=$HOME" "USER=$(id -un)" "LOGNAME=$(id -un)" SHELL=/bin/sh
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; fi;
+if [ -n "$envfile" ]; then data "$envfile" 2>"$r.why" || exit 1; fi; cat ) >"$r.new" 2>"$r.err" ||
+no "the recipe cannot be made: $(cat "$r.err" "$r.why" 2>/dev/null | tail -n 1)";
+rm -f "$r.err" "$r.why";
+if [ "$(tail -n 1 "$r.new")" != . ]; then no "the recipe arrived cut short"; fi;
+mv "$r.new" "$r" || no "cannot write $r";
+if ! { mkdir -p "$(dirname "$log")" && : >>"$log"; } 2>/dev/null; then no "cannot write the log
+$log"; fi;
+if ! command -v setsid >/dev/null; then no "this host has no setsid"; fi;
+if ! ( set -C; echo "$act" >"$g/$act.claim" ) 2>/dev/null; then
+k=0; while [ $k -lt 50 ]; do if [ "$(sed "s/ .*//" "$l" 2>/dev/null)" = "$act" ]; then told; fi;
+sleep 0.1; k=$((k + 1)); done; no "an attempt to launch did not come to an end"; fi;
+( umask 022; exec setsid env -i /bin/sh -c "$become" sh "$r" </dev/null >>"$log" 2>&1 ) & p=$!;
+b=$(born "$p");
+echo "$act $p ${b% *} $(cat /proc/sys/kernel/random/boot_id) $name" >"$l.new" && mv "$l.new" "$l"
+|| { kill "$p"; no "cannot write $l"; };
+told
+""",
+    _FOLDER,
+    BORN,
+)
+
+_RECORD = (
+    r"""
+export LC_ALL=C; umask 077; d=${HOME:?}/.spec-console; l="$d/port-$1/launch";
+if [ -f "$l" ]; then echo "@launched $(cat "$l")"; fi;
+f="$d/adopted/$2.recipe"; if [ -f "$f" ]; then echo "@adopted $f"; fi;
+f="$d/adopted/$2.recipe.of"; if [ -f "$f" ]; then echo "@of $(cat "$f")"; fi;
+echo "@end"
+""",
+)
+
+_SHOW = (
+    r"""
+export LC_ALL=C;
+if ! [ -r "$1" ]; then echo "@refused $1 cannot be read"; echo "@end"; exit 0; fi;
+echo "@cwd $(sed -n "s/^c //p" "$1" | tail -n 1)"; echo "@words"; sed -n "s/^a //p" "$1" | hide;
+echo "@environment";
+sed -n "s/^e //p" "$1" | while IFS= read -r x; do case $x in """
+    + _SHOWABLE
+    + r""") printf "%s\n" "$x";; esac; done | hide; echo "@end"
+""",
+    HIDE,
+)
+
+_LOCK = (
+    r"""
+export LC_ALL=C;
+k="$d/lock" act=$1 stale=$3 over=$4; now=$(date +%s) i=$(cat /proc/sys/kernel/random/boot_id);
+y= b= t=$now; read -r y b t 2>/dev/null <"$k/at";
+if [ "$y" = "$act" ]; then touch "$k"; echo "@locked"; echo "@end"; exit 0; fi;
+if [ -n "$y" ]; then if [ "$b" != "$i" ] || [ "$over" = "$y" ]; then mv "$k" "$k.$act" 2>/dev/null
+&& rm -r "$k.$act"; fi; fi;
+if ! mkdir "$k" 2>/dev/null; then
+if ! [ -d "$k" ]; then no "cannot make $k"; fi;
+read -r y b t 2>/dev/null <"$k/at";
+a=$((now - $(date -r "$k" +%s 2>/dev/null || echo "$now")));
+if [ "$a" -ge "$stale" ]; then w=stale; else w=held; fi;
+echo "@$w ${y:--} ${t:-$now} $a"; echo " $(cat "$k/owner" 2>/dev/null)"; echo " $k"; echo "@end";
+exit 0; fi;
+echo "$2" >"$k/owner" && echo "$act $i $now" >"$k/at" || { rm -f "$k/owner" "$k/at"; rmdir "$k"; no
+"cannot write $k"; };
+echo "@locked"; echo "@end"
+""",
+    _FOLDER,
+)
+
+_UNLOCK = (
+    r"""
+export LC_ALL=C; k=${HOME:?}/.spec-console/lock;
+if read -r y b t <"$k/at" 2>/dev/null && [ "$y" = "$1" ]; then rm -f "$k/at" "$k/owner"; rmdir
+"$k"; echo "@unlocked"; fi;
+echo "@end"
+""",
+)
+
+
+def capture_argv(pid: int, start_ticks: int, file: str) -> list[str]:
+    """Write the exact recipe of a running process to `file` below the private folder.
+
+    Prints `@recipe PATH`, `@cwd`, `@words` with the masked command line, `@variables COUNT UNKEPT`,
+    `@stdout`, `@through` (the file that the reader of a pipe writes), `@unit`; or `@refused WHY`.
+    """
+    return command(_CAPTURE, [str(pid), str(start_ticks), file])
+
+
+def launch_argv(
+    act: str, name: str, port: int, log: str, *, base: str = "", env_file: str = ""
+) -> list[str]:
+    """Launch what `base` (a recipe on the host) and the standard input make together, once.
+
+    Given again with the same act it launches nothing more and prints the same:
+    `@launched ACT PID START BOOT NAME`, `@log`, `@recipe`; or `@refused WHY`.
+    """
+    return command(_LAUNCH, [act, name, str(port), log, base, env_file, _BECOME])
+
+
+def record_argv(port: int, name: str) -> list[str]:
+    """What was launched last in a slot, and the adopted recipe of a server, if any."""
+    return command(_RECORD, [str(port), name])
+
+
+def show_argv(path: str) -> list[str]:
+    """The masked words and the showable variables of a recipe on the host."""
+    return command(_SHOW, [path])
+
+
+def lock_argv(act: str, owner: str, stale_s: int, over: str = "") -> list[str]:
+    """Take or renew the host's one lock for an act, or take over that of act `over`.
+
+    Prints `@locked`, or `@held` / `@stale` with ACT, host time and seconds since it was renewed,
+    then its owner and its place; or `@refused WHY`.
+    """
+    return command(_LOCK, [act, owner, str(stale_s), over or "-none-"])
+
+
+def unlock_argv(act: str) -> list[str]:
+    """Let go of the lock, if this act holds it."""
+    return command(_UNLOCK, [act])
