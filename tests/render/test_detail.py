@@ -37,6 +37,7 @@ from console.stream.state import State
 from tests.stream.events import any_event
 
 S = 1_000_000
+FINE = "p50 and p95, as fine as its buckets"
 BASE, SPEC, HOST = Clean("base"), Clean("spec"), Clean("gpu8")
 
 
@@ -101,8 +102,8 @@ def test_a_generating_server_in_full() -> None:
         "requests       1+0                running + queued",
         "token usage    3.4%               share of the KV pool in use",
         "cache hit      50.0%              prompt tokens found in the prefix cache",
-        "TTFT           310 ms, 500 ms     time to first token, p50 and p95, as fine as its buckets",
-        "ITL            16 ms              time between tokens, p50 and p95, as fine as its buckets",
+        f"TTFT           310 ms, 500 ms     time to first token, {FINE}",
+        f"ITL            16 ms              time between tokens, {FINE}",
         "retracted      2                  requests taken back for want of KV",
         "read from      /metrics, now",
         "",
