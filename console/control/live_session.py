@@ -22,9 +22,11 @@ from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.version import written_version
+from console.session.environments import EnvironmentKeeper
 from console.session.keeper import Keeper
 from console.session.recorder import Recorder, started
 from console.session.shelf import make_room, new_path
+from console.store.environments import environments_path
 from console.store.folders import sessions_folder
 from console.store.history import loads_path
 from console.stream.session_events import Noticed, SessionClosed, SessionOpened
@@ -113,15 +115,18 @@ class LiveSession:
         """Tell what earlier sessions left, and keep what this one learns."""
         timeline = self.timeline
         try:
-            path = loads_path()
+            path, environments = loads_path(), environments_path()
         except OSError as error:
-            text = f"load times cannot be kept: {error.strerror or error}"
+            text = f"history cannot be kept: {error.strerror or error}"
             timeline.emit(Noticed(Clean("history"), Clean("warning"), clean(text, self.masks)))
             return
-        keeper = Keeper(path, fleet, timeline.emit, self.clock, self.masks, self.pace.scale)
-        for known in keeper.known():
-            timeline.emit(known)
-        timeline.subscribe(keeper.take)
+        for keeper in (
+            Keeper(path, fleet, timeline.emit, self.clock, self.masks, self.pace.scale),
+            EnvironmentKeeper(environments, fleet, timeline.emit, self.masks),
+        ):
+            for known in keeper.known():
+                timeline.emit(known)
+            timeline.subscribe(keeper.take)
 
     def _record(self, fleet: Fleet) -> tuple[str, ...]:
         """Start recording, unless told not to or unable to; what a person should know of it."""

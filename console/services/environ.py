@@ -25,14 +25,12 @@ from console.nccl.importing.read import import_source
 from console.services.environ_said import CutShort, File, Process, Said, read_said
 from console.services.environ_script import environ_argv
 from console.services.waiting import sleep_or
+from console.stream.environment import GONE
 from console.stream.events import Event
 from console.stream.fact import NOTHING, Completeness, Pairs
 from console.stream.host_events import HostSeen
 from console.stream.server_events import EnvRead, ProcessSeen
 from console.transport.wire import Wire
-
-GONE = Clean("no such process or file any more")
-"""Why a source that was read before says nothing now."""
 
 _SKEW_US = 2_000_000
 _PLACE = re.compile(r"(TP|PP|DP|EP|PCP|DCP)_?(\d+)")
@@ -75,7 +73,8 @@ class Reader:
             told = done.err.decode("utf-8", "replace").strip().splitlines()[-1:]
             why = f"environment: {error}" + (f": {told[0]}" if told else "")
             raise WireError(Failure.REMOTE, why) from error
-        return [*self._host(said, middle), self._process(said), *self._sources(said)]
+        # The process comes last: it says that the sources before it are of one reading.
+        return [*self._host(said, middle), *self._sources(said), self._process(said)]
 
     def _host(self, said: Said, middle: datetime) -> Iterator[HostSeen]:
         skew_us = None
@@ -174,7 +173,7 @@ class Reader:
         return self._event(source, how, self._pairs(held.items()), why, process.pid)
 
     def _pairs(self, values: Iterable[tuple[str, str]]) -> Pairs:
-        return tuple((self._clean(name), self._clean(value)) for name, value in sorted(values))
+        return tuple((self._clean(name), self._clean(value)) for name, value in values)
 
     def _event(
         self, source: str, how: Completeness, values: Pairs, why: str = "", pid: int | None = None

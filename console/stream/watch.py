@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from console.model.clock import Pace
 from console.model.text import Clean
+from console.stream.drifting import drift_rule
 from console.stream.events import Event
 from console.stream.server_events import StandingChanged
 from console.stream.standing import Limits, stands
@@ -36,7 +37,7 @@ def standing_rule(limits: Limits) -> Rule:
 
 def rules(pace: Pace) -> tuple[Rule, ...]:
     """Every rule, with the times of a pace."""
-    return (standing_rule(Limits.of(pace)),)
+    return (standing_rule(Limits.of(pace)), drift_rule())
 
 
 RULES = rules(Pace())

@@ -20,8 +20,9 @@ from console.model.failure import Failure, WireError
 from console.model.fleet import Arm, Fleet, Host, Recipe, Server, Slot
 from console.model.fleet import Wire as Way
 from console.model.mask import Masks
-from console.services.environ import GONE, Reader, port_of
+from console.services.environ import Reader, port_of
 from console.services.environ_script import environ_argv
+from console.stream.environment import GONE
 from console.stream.events import Event
 from console.stream.fact import Completeness
 from console.stream.host_events import HostSeen
