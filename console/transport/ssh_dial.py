@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from console.model.failure import Failure, WireError
 from console.model.fleet import Host
 from console.transport.known_hosts import known_hosts, remember
 from console.transport.ssh_client import TRIES, Client
+from console.transport.ssh_connection import SshConnection
 from console.transport.ssh_errors import Meaning
 
 Connection = asyncssh.SSHClientConnection
@@ -31,28 +32,7 @@ _UNUSED = ("knownhostscommand", "controlmaster", "controlpath")
 _DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 
 
-@dataclass(frozen=True, slots=True)
-class Dialled:
-    """A connection that is up, and the connections to jump hosts that carry it."""
-
-    connection: Connection
-    client: Client
-    jumps: tuple[Connection, ...]
-    rtt_us: int
-
-    async def lost(self) -> str:
-        """Return when it has ended, with the reason."""
-        await self.connection.wait_closed()
-        return str(self.client.lost or "the host closed the connection")
-
-    async def close(self) -> None:
-        """Drop it, and what carried it."""
-        for connection in (self.connection, *reversed(self.jumps)):
-            connection.abort()
-            await connection.wait_closed()
-
-
-class Dialler:
+class SshDialler:
     """Connects to one host as often as needed."""
 
     def __init__(self, host: Host, clock: Clock, pace: Pace, ask: Ask) -> None:
@@ -66,7 +46,7 @@ class Dialler:
         self.asked = False
         """Whether a person answered a question in the last attempt."""
 
-    async def dial(self) -> Dialled:
+    async def dial(self) -> SshConnection:
         """Connect through every hop within the deadline; a person's time does not count.
 
         Raises:
@@ -98,7 +78,9 @@ class Dialler:
         found = dict.fromkeys(word[0] for word in words if word and _is_unused(word))
         return (f"{', '.join(found)} in {path}: not used here",) if found else ()
 
-    async def _hop(self, name: str, tunnel: Connection | None, jumps: list[Connection]) -> Dialled:
+    async def _hop(
+        self, name: str, tunnel: Connection | None, jumps: list[Connection]
+    ) -> SshConnection:
         user, _, place = name.rpartition("@")
         alias, port = _port(place)
         client = Client(self._host.name, alias, self._clock, self._question, self._secrets)
@@ -112,7 +94,7 @@ class Dialler:
                 jumps.append(tunnel)
         client.known = known_hosts(options.known_hosts)
         connection, rtt_us = await self._let_in(alias, options, tunnel, client)
-        return Dialled(connection, client, (), rtt_us)
+        return SshConnection(self._host.name, connection, client, (), rtt_us)
 
     async def _options(self, alias: str, user: str, port: int | None) -> Options:
         """What the configuration says; identity files that are not there are left out, as by ssh.

@@ -45,7 +45,7 @@ class RemoteCommand:
         except (asyncssh.Error, OSError) as error:
             raise WireError(Failure.CLOSED, "the command takes no more input") from error
 
-    def feed(self, stdin: bytes) -> None:
+    async def feed(self, stdin: bytes) -> None:
         """Give it all of its input."""
         self._process.stdin.write(stdin)
         self._process.stdin.write_eof()
