@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "the verdict on two recorded benchmarks",
     "session": "look into a saved session",
     "script": "check a script without running it",
+    "schema": "JSON Schemas of the files people write, for editors",
     "settings": "every setting, its origin and what it is for",
 }
 
@@ -78,16 +79,7 @@ def parser() -> argparse.ArgumentParser:
         help="run a script without a screen; with --replay, against a recording",
     )
     made.add_argument("--demo", action="store_true", help="try it without any server")
-    made.add_argument(
-        "--var",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="set a variable of the script",
-    )
-    made.add_argument("--json", action="store_true", help="script: JSON lines on standard output")
-    made.add_argument("--quiet", action="store_true", help="script: tell only what failed")
-    made.add_argument("--dry-run", action="store_true", help="script: look, but change nothing")
+    _add_script_options(made)
     made.add_argument("--no-record", action="store_true", help="write no session file")
     made.add_argument("--record", metavar="FILE", help="write the session file here")
     made.add_argument("--theme", metavar="NAME", help="theme of the screen")
@@ -101,6 +93,23 @@ def parser() -> argparse.ArgumentParser:
         help="demo: what the six variables are assumed to save",
     )
     return made
+
+
+def _add_script_options(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--var",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set a variable of the script",
+    )
+    made.add_argument("--json", action="store_true", help="script: JSON lines on standard output")
+    made.add_argument("--junit", metavar="FILE", help="script: write its outcome as JUnit XML")
+    made.add_argument(
+        "--summary", metavar="FILE.md", help="script: write its outcome as Markdown, for a review"
+    )
+    made.add_argument("--quiet", action="store_true", help="script: tell only what failed")
+    made.add_argument("--dry-run", action="store_true", help="script: look, but change nothing")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

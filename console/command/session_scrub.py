@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from console.model.exits import Exit
+from console.model.mask import Masks
 from console.session.journal import Journal
 from console.session.scrub import scrub
 
@@ -23,12 +25,34 @@ def main(argv: Sequence[str]) -> Exit:
         default="secrets",
         help="strict: also user names, home folders, addresses and host names",
     )
+    parser.add_argument(
+        "--secrets", metavar="FILE", help="secrets to take out, one a line; - for standard input"
+    )
+    parser.add_argument(
+        "--secret-env",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="take out the value that this variable has here",
+    )
     options = parser.parse_args(argv)
-    journal = Journal(options.file)
-    done = scrub(journal, Path(options.new), strict=options.redact == "strict")
+    journal, masks = Journal(options.file), Masks()
+    for name in options.secret_env:
+        masks.learn(os.environ.get(name, ""))
+    for line in _lines(options.secrets):
+        masks.learn(line)
+    done = scrub(journal, Path(options.new), masks, strict=options.redact == "strict")
     print(f"{options.new}: {done.events:,} events, {done.changed:,} texts changed")
     for rule, count in sorted(done.hits.items()):
         print(f"{rule:<9} {count:,} places")
     for loss in done.losses:
         print(f"spec-console: left out: {loss}", file=sys.stderr)
     return Exit.OK
+
+
+def _lines(file: str | None) -> list[str]:
+    if file is None:
+        return []
+    if file == "-":
+        return sys.stdin.read().splitlines()
+    return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()

@@ -9,6 +9,7 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from pathlib import Path
 
 from console.control.port import Control
 from console.control.script import load_script
@@ -17,10 +18,15 @@ from console.model.clock import utc_from_text
 from console.model.exits import Exit
 from console.model.fleet import Fleet
 from console.model.mask import Masks
+from console.plain.junit import junit
+from console.plain.ledger import Ended, Ledger
 from console.plain.report import Report
+from console.plain.summary import summary
 from console.store.toml import BadFile, Problem
 from console.stream.state import State
 from console.stream.timeline import Timeline
+
+_FILES = ("junit", "summary")
 
 
 async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit:
@@ -35,6 +41,8 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
     report = Report(
         timeline, sys.stdout, sys.stderr, options.json, options.quiet, colour and not options.json
     )
+    _writable(options)
+    ledger = Ledger(timeline, report)
     for notice in timeline.state.session.notices:
         report.take(notice, timeline.state)
     timeline.subscribe(report.take)
@@ -42,7 +50,7 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
     steps = Steps(
         script,
         control,
-        report,
+        ledger,
         Masks(),
         _run_values(timeline, fleet),
         stopped=stop.is_set,
@@ -56,7 +64,42 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
             code = Exit.INTERRUPTED
     if code is Exit.INTERRUPTED:
         report.notice("interrupted; " + standings(timeline.state))
-    report.ended(script.name, code, getattr(control, "session_path", ""))
+    session = getattr(control, "session_path", "")
+    report.ended(script.name, code, session)
+    opened = timeline.state.session.opened
+    utc = str(opened.utc) if opened is not None else ""
+    ended = Ended(script.name, fleet.name, code, utc, session, tuple(ledger.entries))
+    return _written(options, ended, timeline.state, report)
+
+
+def _writable(options: Namespace) -> None:
+    """Find out before anything runs that a file for the outcome cannot be written.
+
+    Raises:
+        BadFile: it cannot.
+    """
+    for option in _FILES:
+        path = getattr(options, option, None)
+        if path is not None:
+            try:
+                Path(path).touch()
+            except OSError as error:
+                why = f"{path}: {(error.strerror or str(error)).lower()}"
+                raise BadFile([Problem(f"--{option}", 1, 1, why)]) from error
+
+
+def _written(options: Namespace, ended: Ended, state: State, report: Report) -> Exit:
+    """Write the files asked for; the exit code, which an unwritten file makes a failure."""
+    code = ended.code
+    for option, text in (("junit", junit(ended)), ("summary", summary(ended, state))):
+        path = getattr(options, option, None)
+        if path is None:
+            continue
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            report.notice(f"{path}: {(error.strerror or str(error)).lower()}")
+            code = code if code is not Exit.OK else Exit.STEP
     return code
 
 

@@ -6,11 +6,11 @@ of the session is quoted so that no markup of it is ever obeyed; what is not kno
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from statistics import fmean, median
 
+from console.model.markdown import fenced, quoted
 from console.model.text import Clean, plain
 from console.session.journal import Journal
 from console.session.matter import lines_that_matter
@@ -20,7 +20,6 @@ from console.stream.run_events import VerdictReached
 from console.stream.server_events import EnvRead
 from console.stream.state import Act, Bench, Server, State
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 _FORMULA = "decode tok/s = (tokens − tokens of the first chunk) / (last chunk − first chunk)"
 
 
@@ -224,15 +223,9 @@ def _logs(journal: Journal, grave: Callable[[str], bool]) -> Iterator[str]:
             yield ""
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[str]:
-    """A code block whose fence is longer than any in it."""
-    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield f"{fence}text"
-    yield from (plain(Clean(line)) for line in lines)
-    yield fence
+def _fenced(lines: Sequence[str]) -> list[str]:
+    return fenced([plain(Clean(line)) for line in lines])
 
 
 def _text(text: str) -> str:
-    """A text of the session with every sign of markup made harmless."""
-    return _MARKUP.sub(r"\\\1", plain(Clean(text)))
+    return quoted(plain(Clean(text)))

@@ -1,7 +1,9 @@
 """A session written anew without the secrets that were learned too late to mask them.
 
-The old file is only read. The new one has the same events with the same numbers and times, its
-own checksums and seek points; what could not be read of the old one is not in it, and is said.
+A value that was masked under its name is nowhere in the file: to find it in the lines before,
+somebody has to know it, so the masks are given. The old file is only read. The new one has the
+same events with the same numbers and times, its own checksums and seek points; what could not be
+read of the old one is not in it, and is said.
 """
 
 from __future__ import annotations
@@ -36,16 +38,19 @@ class Scrubbed:
     losses: list[str] = field(default_factory=list)
 
 
-def scrub(journal: Journal, target: Path, *, strict: bool = False) -> Scrubbed:
+def scrub(
+    journal: Journal, target: Path, masks: Masks | None = None, *, strict: bool = False
+) -> Scrubbed:
     """Write the session again into a new file.
 
     Args:
+        masks: knows the secrets; what the session itself gives away is added to it.
         strict: also take out user names, home folders, addresses and host names.
 
     Raises:
         OSError: the new file exists, or cannot be written.
     """
-    masks, redaction = Masks(), Redaction()
+    masks, redaction = masks or Masks(), Redaction()
     for event in journal.events(bulk=True):
         _learn(event, masks, redaction)
 
