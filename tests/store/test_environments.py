@@ -6,6 +6,7 @@ import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,9 +62,9 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 @given(st.dictionaries(TEXT, TEXT, max_size=5), TEXT, TEXT, st.floats(0, 1e9))
 def test_any_text_comes_back(
-    tmp_path_factory: object, env: dict[str, str], host: str, boot: str, rate: float
+    tmp_path_factory: pytest.TempPathFactory, env: dict[str, str], host: str, boot: str, rate: float
 ) -> None:
-    folder = tmp_path_factory.mktemp("e")  # type: ignore[attr-defined]
+    folder = tmp_path_factory.mktemp("e")
     kept = Recorded(env, Extent.WHOLE, boot, run_tok_s=rate)
     keep_environment(folder / FILE, (host, "s"), kept)
     assert read_environments(folder / FILE).by_server == {(host, "s"): kept}
