@@ -13,7 +13,7 @@ from console.model.palette import Role
 from console.model.span import Span, Spans, width
 from console.render.label import label
 from console.render.spans import fitted
-from console.render.standings import arm_span, standing, standing_spans
+from console.render.standings import arm_span, running_arm, standing, standing_spans
 from console.render.units import EMPTY, UNKNOWN, age, count, duration, rate
 from console.stream.fact import Standing
 from console.stream.series import Series, SeriesKey
@@ -89,8 +89,7 @@ class Row:
 
 def server_row(name: str, server: Server, now_us: int, recent: Sequence[float | None]) -> Row:
     """The cells of one server; `recent` are its buckets of decode rate, oldest first."""
-    listed = server.listed
-    arm = listed.arm if listed else None
+    arm = running_arm(server)
     return Row(
         name,
         {
@@ -231,7 +230,7 @@ def _token(server: Server, now_us: int) -> Spans:
 
 def _health(server: Server) -> Spans:
     seen = server.health
-    if seen is None:
+    if seen is None or (server.arm is not None and server.arm.arm is None):
         return (Span(EMPTY, Role.DIM),)
     if seen.failure is not None:
         return (Span(seen.failure.value, Role.WARNING),)

@@ -37,6 +37,13 @@ def arm_span(arm: Arm, short: bool = False) -> Span:
     return Span(arm.value[:4] if short else arm.value, role)
 
 
+def running_arm(server: Server) -> Arm | None:
+    """The arm by the server's resolved arguments, else as the fleet file lists it."""
+    if server.arm is not None and server.arm.arm is not None:
+        return server.arm.arm
+    return server.listed.arm if server.listed is not None else None
+
+
 def standing(server: Server) -> Standing:
     """The standing last concluded for a server."""
     return server.standing.standing if server.standing else Standing.UNKNOWN
@@ -44,9 +51,10 @@ def standing(server: Server) -> Standing:
 
 def standing_spans(server: Server) -> Spans:
     """Shape, word, and how far a load is or why the server stands like this."""
-    if server.arm is not None and server.arm.arm is None:
-        return (Span("○ not loaded", Role.DOWN),)
     now = standing(server)
+    arm, load = server.arm, server.load
+    if arm is not None and arm.arm is None and (load is None or load.seq < arm.seq):
+        return (Span("○ not loaded", Role.DOWN),)
     shape, role = SHAPES[now]
     if server.standing is None and server.health is None:
         return (Span(f"{shape} not asked yet", role),)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,10 +72,22 @@ def test_standing_in_words() -> None:
         "○ not loaded"
     )
     load = LoadAdvanced(BASE, Clean("weights"), 74, 163, 360_000_000, seq=5)
+    other = ArmSeen(BASE, Clean("args"), None, seq=4)
+    assert told(arm=other, load=load, standing=stands(Standing.STARTING)).startswith("◔ weights")
     starting = stands(Standing.STARTING)
     assert told(standing=starting, load=load) == "◔ weights 74/163 ~6 min"
     ended = LoadEnded(BASE, True, 1, seq=6)
     assert told(standing=starting, load=load, load_end=ended) == "◔ starting"
+
+
+def test_the_arm_is_the_one_that_runs_not_the_one_listed() -> None:
+    server = Server(listed=listed(), arm=ArmSeen(BASE, Clean("args"), Arm.SPECULATIVE))
+    assert cell(server, "arm") == "speculative"
+    assert cell(Server(listed=listed()), "arm") == "baseline"
+    none = Server(listed=listed(), arm=ArmSeen(BASE, Clean("args"), None))
+    assert cell(none, "arm") == "baseline"
+    seen = HealthSeen(BASE, Clean("/health"), 5, 200)
+    assert cell(replace(none, health=seen), "health") == "–"
 
 
 def test_a_rate_is_shown_while_it_is_fresh() -> None:
