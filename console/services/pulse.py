@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 
+from console.model.failure import Failure
 from console.stream.server_events import HealthSeen
 
 
 class Pulse:
     """Whether an address answers 200; setting `ask` has it asked now.
 
-    `downs` counts answers that were none, so that whoever slept through one still knows. A turn is
+    `downs` counts answers that were none, so that whoever slept through one still knows; `gone`
+    those of them that say that the server itself was not there or not ready. A turn is
     held while a request is on its way: one for health, one for everything else.
     """
 
@@ -23,6 +25,7 @@ class Pulse:
         self.ask = asyncio.Event()
         self.down.set()
         self.downs = 0
+        self.gone = 0
         self.health_turn = asyncio.Lock()
         self.status_turn = asyncio.Lock()
 
@@ -35,3 +38,5 @@ class Pulse:
             self.up.clear()
             self.down.set()
             self.downs += 1
+            if health.failure is Failure.REFUSED or health.code == 503:
+                self.gone += 1

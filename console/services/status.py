@@ -14,6 +14,7 @@ from console.model.mask import Masks
 from console.services.engine import find, found_events, loaded
 from console.services.figures import Polls
 from console.services.metrics import Poller, metrics
+from console.services.probe import by_health, probe
 from console.services.pulse import Pulse
 from console.stream.events import Event
 from console.transport.http import Http
@@ -27,8 +28,12 @@ async def status(
     masks: Masks,
     pulse: Pulse,
 ) -> AsyncGenerator[Event, None]:
-    """Engine, arm, arguments and figures of what answers at one address, for ever."""
+    """Engine, arm, arguments and figures of what answers at one address, for ever.
+
+    A server that came up while it was watched is asked for one token.
+    """
     said: set[str] = set()
+    gone, another = 0, False
     while True:
         await pulse.up.wait()
         async with pulse.status_turn:
@@ -44,11 +49,18 @@ async def status(
             await pulse.down.wait()
             continue
         names = [entry.name for entry in loaded(found, entries)]
+        if (another or pulse.gone > gone) and not by_health(dialect):
+            async with pulse.status_turn:
+                told = await probe(names, entries[0].url, http, dialect, found.model, pace, masks)
+            for event in told:
+                yield event
+        gone = pulse.gone
         polls = Polls(names, said, masks)
         poller = Poller(entries[0], http, dialect, clock, pace, polls, pulse.ask.set)
         async for event in metrics(poller, clock, pace, pulse):
             yield event
-        if poller.over:
-            # Another process answers: health is asked at once, and then what it is.
+        another = poller.over
+        if another:
+            # Not the process that was polled: health is asked at once, and then what it is.
             pulse.ask.set()
             await clock.sleep(pace.metrics_s)

@@ -6,11 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from console.model.clock import ManualClock, Pace, SystemClock
+from console.model.failure import Failure
 from console.model.fleet import Arm, Engine, Host, Recipe, Server
 from console.model.mask import Masks
 from console.model.text import Clean
@@ -340,6 +342,39 @@ async def test_a_server_that_goes_away_has_health_asked_at_once(
         scripted_http.close()
         await auntil(seen.pulse.ask.is_set)
         assert seen.notices == []
+
+
+async def test_a_server_that_came_up_is_asked_for_one_token(scripted_http: ScriptedHttp) -> None:
+    """vLLM's health asks no engine: after a start the probe does, and never without one."""
+    listed = b'{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}'
+    scripted_http.default = Answer(404, b"{}")
+    scripted_http.paths = {
+        "/v1/models": Answer(200, listed),
+        "/version": Answer(200, b'{"version":"0.30.1"}'),
+        "/metrics": Answer(200, b"vllm:num_requests_running 0\n", PLAIN),
+        "/v1/completions": Answer(200, b"{}"),
+    }
+    async with watching(base(scripted_http.url)) as seen:
+        await auntil(lambda: len(seen.metrics) > 1)
+        assert "POST" not in {r.method for r in scripted_http.requests}
+        seen.pulse.saw(replace(UP, code=None, failure=Failure.LINK_LOST))
+        seen.pulse.saw(UP)
+        await auntil(lambda: len(seen.of(EngineSeen)) == 2)
+        await auntil(lambda: seen.pulse.status_turn.locked())
+        assert seen.of(TokenSeen) == []
+        seen.pulse.saw(replace(UP, code=None, failure=Failure.REFUSED))
+        seen.pulse.saw(UP)
+        await auntil(lambda: seen.of(TokenSeen))
+        (token,) = seen.of(TokenSeen)
+        assert isinstance(token, TokenSeen)
+        assert token.source == "probe of /v1/completions"
+        asked = [json.loads(r.body) for r in scripted_http.requests if r.method == "POST"]
+        assert asked == [{"model": "m", "prompt": "1", "max_tokens": 1, "temperature": 0}]
+        scripted_http.paths["/v1/completions"] = rig.BROKEN
+        seen.pulse.saw(DOWN)
+        seen.pulse.saw(UP)
+        await auntil(lambda: seen.notices)
+        assert seen.notices == ["no token for the generate probe: /v1/completions answers 500"]
 
 
 async def test_polls_keep_their_distance() -> None:
