@@ -238,6 +238,15 @@ def restarted(night: Night) -> None:
     night.wait(4)
 
 
+def torn(whole: Path, path: Path) -> None:
+    """The story as a lost recording leaves it: one block damaged, the end cut in mid-block."""
+    raw = bytearray(whole.read_bytes())
+    note = raw.index(b"filled in")
+    raw[note : note + 6] = b"\x00\xffl" + b"\x1b]0"
+    cut = raw.index(b"Completed | 99/163")
+    path.write_bytes(raw[: cut + 5])
+
+
 def main() -> None:
     """Write every sample into the folder named, or into sample_sessions."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("sample_sessions")
@@ -246,6 +255,7 @@ def main() -> None:
     path.unlink(missing_ok=True)
     story(path)
     path.chmod(0o644)
+    torn(path, folder / "torn.toml")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ _NUMBERS = itertools.count()
 
 # The reader begins here.
 FIRST = re.compile(rb'schema = "session/(\d+)"\n\n')
-HEADER = re.compile(rb"^\[\[([a-z_]{1,32})\]\] # (\d+) ([0-9a-f]{8})\n", re.MULTILINE)
+HEADER = re.compile(rb"\[\[([a-z_]{1,32})\]\] # (\d+) ([0-9a-f]{8})\n")
 
 
 def read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
