@@ -29,6 +29,15 @@ class Output:
                 return first
         return await self._next(most)
 
+    async def begun(self) -> None:
+        """Return once the mark was read; nothing may follow it yet.
+
+        Raises:
+            WireError: REMOTE when it does not come.
+        """
+        self._begun = True
+        await self._after_mark()
+
     async def all(self, most: int) -> bytes:
         """Everything; WireError TOO_LARGE beyond `most` bytes."""
         parts: list[bytes] = []

@@ -1,6 +1,6 @@
 """Which wire leads to which host.
 
-The one place that chooses; SSH is loaded only where a host needs it.
+The one place that chooses; each is loaded only where a host needs it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,12 @@ from typing import assert_never
 from console.model import fleet
 from console.model.ask import Ask
 from console.model.clock import Clock, Pace
-from console.model.failure import Failure, WireError
 from console.transport.local import LocalWire
 from console.transport.wire import Wire
 
 
 def wire_to(host: fleet.Host, clock: Clock, pace: Pace, ask: Ask) -> Wire:
-    """A wire to the host; connects when first used.
-
-    Raises:
-        WireError: CONFIG for a way that does not exist yet.
-    """
+    """A wire to the host; connects when first used."""
     match host.wire:
         case fleet.Wire.LOCAL:
             return LocalWire(host)
@@ -29,6 +24,8 @@ def wire_to(host: fleet.Host, clock: Clock, pace: Pace, ask: Ask) -> Wire:
 
             return SshWire(host, clock, pace, ask)
         case fleet.Wire.OPENSSH:
-            raise WireError(Failure.CONFIG, f"{host.name}: transport openssh is not there yet")
+            from console.transport.openssh import OpensshWire
+
+            return OpensshWire(host, clock, pace, ask)
         case _:
             assert_never(host.wire)

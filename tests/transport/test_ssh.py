@@ -1,21 +1,23 @@
-"""The SSH wire against a real sshd: getting in, being refused, losing the link."""
+"""Both SSH wires against a real sshd: getting in, being refused, losing the link."""
 
 from __future__ import annotations
 
 import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from console.model.ask import Ask, Nobody, Question
 from console.model.clock import Pace, SystemClock
 from console.model.failure import Failure, WireError
-from console.model.fleet import Host, Wire
-from console.transport.ssh import SshWire
-from console.transport.wire import CHANNELS, LinkSeen, LinkState, Use
+from console.model.fleet import Host
+from console.model.fleet import Wire as Way
+from console.transport.wire import CHANNELS, LinkSeen, LinkState, Use, Wire
+from console.transport.wires import wire_to
 from tests.rig.ports import free_port
 from tests.rig.process import runs
 from tests.rig.proxy import TcpProxy
@@ -39,30 +41,48 @@ class Person:
         return self._answers.pop(0)
 
 
-@asynccontextmanager
-async def wired(
-    config: Path,
-    alias: str = "rig",
-    *,
-    ask: Ask | None = None,
-    pace: Pace = PACE,
-    enter: tuple[str, ...] = (),
-) -> AsyncIterator[SshWire]:
-    host = Host("box", Wire.ASYNCSSH, alias, str(config), enter)
-    wire = SshWire(host, SystemClock(), pace, ask or Nobody())
-    try:
-        yield wire
-    finally:
-        await wire.close()
+class Wired(Protocol):
+    """Makes wires of one kind."""
+
+    def __call__(
+        self,
+        config: Path,
+        alias: str = "rig",
+        *,
+        ask: Ask | None = None,
+        pace: Pace = PACE,
+        enter: tuple[str, ...] = (),
+    ) -> AbstractAsyncContextManager[Wire]: ...
 
 
-async def refusal(wire: SshWire) -> WireError:
+@pytest.fixture
+def wired(way: Way) -> Wired:
+    @asynccontextmanager
+    async def made(
+        config: Path,
+        alias: str = "rig",
+        *,
+        ask: Ask | None = None,
+        pace: Pace = PACE,
+        enter: tuple[str, ...] = (),
+    ) -> AsyncIterator[Wire]:
+        host = Host("box", way, alias, str(config), enter)
+        wire = wire_to(host, SystemClock(), pace, ask or Nobody())
+        try:
+            yield wire
+        finally:
+            await wire.close()
+
+    return made
+
+
+async def refusal(wire: Wire) -> WireError:
     with pytest.raises(WireError) as caught:
         await wire.run(["true"], deadline_s=5)
     return caught.value
 
 
-async def until_state(wire: SshWire, *states: LinkState) -> LinkSeen:
+async def until_state(wire: Wire, *states: LinkState) -> LinkSeen:
     async with asyncio.timeout(8):
         async for seen in wire.links():
             if seen.state in states:
@@ -70,7 +90,7 @@ async def until_state(wire: SshWire, *states: LinkState) -> LinkSeen:
     raise AssertionError("the link was closed")
 
 
-async def test_run_passes_arguments_input_and_code(sshd: Sshd) -> None:
+async def test_run_passes_arguments_input_and_code(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config) as wire:
         script = 'printf "%s|" "$@"; cat; echo err >&2; exit 7'
         argv = ["/bin/sh", "-c", script, "sh", "it's", "a\\b!", ""]
@@ -79,13 +99,13 @@ async def test_run_passes_arguments_input_and_code(sshd: Sshd) -> None:
         assert (await wire.run(["no-such-program"], deadline_s=5)).code == 127
 
 
-async def test_enter_stands_before_the_command(sshd: Sshd) -> None:
+async def test_enter_stands_before_the_command(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config, enter=("env", "INSIDE=yes")) as wire:
         done = await wire.run(["sh", "-c", "echo $INSIDE"], deadline_s=5)
         assert done.out == b"yes\n"
 
 
-async def test_deadline_and_size_bound_a_command(sshd: Sshd, tmp_path: Path) -> None:
+async def test_deadline_and_size_bound_a_command(sshd: Sshd, tmp_path: Path, wired: Wired) -> None:
     async with wired(sshd.ssh_config) as wire:
         await wire.up()
         pid = tmp_path / "pid"
@@ -97,7 +117,7 @@ async def test_deadline_and_size_bound_a_command(sshd: Sshd, tmp_path: Path) -> 
         assert (late.value.kind, large.value.kind) == (Failure.TIMEOUT, Failure.TOO_LARGE)
 
 
-async def test_channels_of_a_class_wait_for_each_other_only(sshd: Sshd) -> None:
+async def test_channels_of_a_class_wait_for_each_other_only(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config) as wire:
         tails = [await wire.open(["cat"]) for _ in range(CHANNELS[Use.TAIL])]
         waiting = asyncio.create_task(wire.open(["echo", "mine"]))
@@ -107,7 +127,7 @@ async def test_channels_of_a_class_wait_for_each_other_only(sshd: Sshd) -> None:
         assert await (await asyncio.wait_for(waiting, 5)).read() == b"mine\n"
 
 
-async def test_closing_a_stream_lets_go_of_its_input(sshd: Sshd) -> None:
+async def test_closing_a_stream_lets_go_of_its_input(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config) as wire:
         stream = await wire.open(["sh", "-c", "echo $$; exec cat"])
         pid = int(await stream.read())
@@ -115,7 +135,7 @@ async def test_closing_a_stream_lets_go_of_its_input(sshd: Sshd) -> None:
         await auntil(lambda: not runs(pid), 3)
 
 
-async def test_link_comes_up_with_its_time_and_ends_closed(sshd: Sshd) -> None:
+async def test_link_comes_up_with_its_time_and_ends_closed(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config) as wire:
         up = await until_state(wire, LinkState.UP)
         assert up.rtt_us is not None
@@ -126,7 +146,7 @@ async def test_link_comes_up_with_its_time_and_ends_closed(sshd: Sshd) -> None:
         assert (await ended).state is LinkState.CLOSED
 
 
-async def test_unknown_key_is_told_with_its_fingerprint(sshd: Sshd) -> None:
+async def test_unknown_key_is_told_with_its_fingerprint(sshd: Sshd, wired: Wired) -> None:
     sshd.forget_host()
     async with wired(sshd.ssh_config) as wire:
         error = await refusal(wire)
@@ -134,7 +154,9 @@ async def test_unknown_key_is_told_with_its_fingerprint(sshd: Sshd) -> None:
         assert error.detail[0] == f"offered  ssh-ed25519 {sshd.fingerprint}"
 
 
-async def test_changed_key_is_told_with_both_fingerprints_and_recovers(sshd: Sshd) -> None:
+async def test_changed_key_is_told_with_both_fingerprints_and_recovers(
+    sshd: Sshd, wired: Wired
+) -> None:
     known = sshd.fingerprint
     sshd.new_host_key()
     async with wired(sshd.ssh_config) as wire:
@@ -149,7 +171,7 @@ async def test_changed_key_is_told_with_both_fingerprints_and_recovers(sshd: Ssh
         await asyncio.wait_for(wire.up(), 8)
 
 
-async def test_changed_key_has_no_way_around_it(sshd: Sshd) -> None:
+async def test_changed_key_has_no_way_around_it(sshd: Sshd, wired: Wired) -> None:
     sshd.new_host_key()
     person = Person()
     async with wired(sshd.ssh_config, ask=person) as wire:
@@ -157,7 +179,7 @@ async def test_changed_key_has_no_way_around_it(sshd: Sshd) -> None:
         assert person.asked == []
 
 
-async def test_a_person_may_accept_an_unknown_key_once_for_all(sshd: Sshd) -> None:
+async def test_a_person_may_accept_an_unknown_key_once_for_all(sshd: Sshd, wired: Wired) -> None:
     sshd.forget_host()
     person = Person("yes")
     async with wired(sshd.ssh_config, ask=person) as wire:
@@ -168,7 +190,7 @@ async def test_a_person_may_accept_an_unknown_key_once_for_all(sshd: Sshd) -> No
         assert (await wire.run(["echo", "again"], deadline_s=5)).out == b"again\n"
 
 
-async def test_no_is_no(sshd: Sshd) -> None:
+async def test_no_is_no(sshd: Sshd, wired: Wired) -> None:
     sshd.forget_host()
     async with wired(sshd.ssh_config, ask=Person("no")) as wire:
         assert (await refusal(wire)).kind is Failure.KEY_UNKNOWN
@@ -176,7 +198,7 @@ async def test_no_is_no(sshd: Sshd) -> None:
 
 
 async def test_no_file_of_known_hosts_does_not_switch_the_check_off(
-    sshd: Sshd, tmp_path: Path
+    sshd: Sshd, tmp_path: Path, wired: Wired
 ) -> None:
     config = tmp_path / "none"
     config.write_text(sshd.ssh_config.read_text().replace(str(sshd.known_hosts), "none"))
@@ -184,7 +206,7 @@ async def test_no_file_of_known_hosts_does_not_switch_the_check_off(
         assert (await refusal(wire)).kind is Failure.KEY_UNKNOWN
 
 
-async def test_a_refused_port_and_an_unknown_name(sshd: Sshd, tmp_path: Path) -> None:
+async def test_a_refused_port_and_an_unknown_name(sshd: Sshd, tmp_path: Path, wired: Wired) -> None:
     config = tmp_path / "closed"
     text = sshd.ssh_config.read_text()
     config.write_text(text.replace(f"Port {sshd.port}", f"Port {free_port()}"))
@@ -196,14 +218,14 @@ async def test_a_refused_port_and_an_unknown_name(sshd: Sshd, tmp_path: Path) ->
         assert (await refusal(wire)).kind is Failure.NO_HOST
 
 
-async def test_not_let_in_and_nobody_to_ask(sshd: Sshd) -> None:
+async def test_not_let_in_and_nobody_to_ask(sshd: Sshd, wired: Wired) -> None:
     (sshd.folder / "authorized_keys").write_text("")
     async with wired(sshd.ssh_config) as wire:
         error = await refusal(wire)
         assert (error.kind, error.why) == (Failure.AUTH, "rig accepted no key or password")
 
 
-async def test_every_hop_is_checked(sshd: Sshd, tmp_path: Path) -> None:
+async def test_every_hop_is_checked(sshd: Sshd, tmp_path: Path, wired: Wired) -> None:
     with Sshd(tmp_path / "inner", alias="inner") as inner:
         config = tmp_path / "jump"
         config.write_text(sshd.client_block("rig") + inner.client_block("inner", "ProxyJump rig"))
@@ -223,7 +245,7 @@ async def test_every_hop_is_checked(sshd: Sshd, tmp_path: Path) -> None:
             assert inner.fingerprint in error.detail[0]
 
 
-async def test_the_link_comes_back_by_itself(sshd: Sshd) -> None:
+async def test_the_link_comes_back_by_itself(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config) as wire:
         await wire.up()
         lost = asyncio.create_task(until_state(wire, LinkState.LOST))
@@ -234,7 +256,7 @@ async def test_the_link_comes_back_by_itself(sshd: Sshd) -> None:
         assert (await wire.run(["echo", "back"], deadline_s=5)).out == b"back\n"
 
 
-async def test_while_the_link_is_down_everything_fails_at_once(sshd: Sshd) -> None:
+async def test_while_the_link_is_down_everything_fails_at_once(sshd: Sshd, wired: Wired) -> None:
     async with wired(sshd.ssh_config, pace=Pace()) as wire:
         await wire.up()
         lost = asyncio.create_task(until_state(wire, LinkState.LOST))
@@ -247,7 +269,7 @@ async def test_while_the_link_is_down_everything_fails_at_once(sshd: Sshd) -> No
 
 
 async def test_a_silent_link_is_lost_by_keepalive(
-    sshd: Sshd, tcp_proxy: Callable[[int], TcpProxy], tmp_path: Path
+    sshd: Sshd, tcp_proxy: Callable[[int], TcpProxy], tmp_path: Path, wired: Wired
 ) -> None:
     proxy = tcp_proxy(sshd.port)
     config = tmp_path / "proxied"
@@ -268,7 +290,7 @@ async def test_a_silent_link_is_lost_by_keepalive(
         await asyncio.wait_for(wire.up(), 8)
 
 
-async def test_a_locked_key_asks_once_and_only_when_needed(sshd: Sshd) -> None:
+async def test_a_locked_key_asks_once_and_only_when_needed(sshd: Sshd, wired: Wired) -> None:
     locked_key(sshd, "open sesame")
     async with wired(sshd.ssh_config) as wire:
         error = await refusal(wire)
@@ -283,14 +305,16 @@ async def test_a_locked_key_asks_once_and_only_when_needed(sshd: Sshd) -> None:
     assert [question.secret for question in person.asked] == [True, True]
 
 
-async def test_a_port_nobody_listens_on_behind_the_link_is_refused(sshd: Sshd) -> None:
+async def test_a_port_nobody_listens_on_behind_the_link_is_refused(
+    sshd: Sshd, wired: Wired
+) -> None:
     async with wired(sshd.ssh_config) as wire:
         with pytest.raises(WireError) as caught:
             await wire.connect("127.0.0.1", free_port())
         assert (caught.value.kind, caught.value.why) == (Failure.REFUSED, "connection refused")
 
 
-async def test_forwarding_that_sshd_forbids_is_named(tmp_path: Path) -> None:
+async def test_forwarding_that_sshd_forbids_is_named(tmp_path: Path, wired: Wired) -> None:
     with Sshd(tmp_path / "closed", directives=["AllowTcpForwarding no"]) as closed:
         async with wired(closed.ssh_config) as wire:
             with pytest.raises(WireError) as caught:
@@ -302,7 +326,9 @@ async def test_forwarding_that_sshd_forbids_is_named(tmp_path: Path) -> None:
             )
 
 
-async def test_noisy_start_up_files_are_parted_from_the_output(tmp_path: Path) -> None:
+async def test_noisy_start_up_files_are_parted_from_the_output(
+    tmp_path: Path, wired: Wired
+) -> None:
     noisy = tmp_path / "noisy"
     noisy.write_text('#!/bin/sh\necho Welcome; echo warning >&2\nexec /bin/sh "$@"\n')
     noisy.chmod(0o755)
@@ -313,7 +339,7 @@ async def test_noisy_start_up_files_are_parted_from_the_output(tmp_path: Path) -
             assert (done.out, done.err) == (b"out\n", b"err\n")
 
 
-async def test_a_login_shell_that_runs_nothing_is_named(tmp_path: Path) -> None:
+async def test_a_login_shell_that_runs_nothing_is_named(tmp_path: Path, wired: Wired) -> None:
     forced = "ForceCommand echo This account is not available."
     with Sshd(tmp_path / "nologin", directives=[forced]) as closed:
         async with wired(closed.ssh_config) as wire:
@@ -322,15 +348,29 @@ async def test_a_login_shell_that_runs_nothing_is_named(tmp_path: Path) -> None:
             assert error.why == "the login shell ran no command: This account is not available."
 
 
-async def test_what_the_configuration_asks_in_vain_is_said_once(sshd: Sshd, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", [Way.ASYNCSSH], indirect=True)
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("ControlMaster auto", "ControlMaster"),
+        ("KnownHostsCommand /bin/true", "KnownHostsCommand"),
+        ("StrictHostKeyChecking accept-new", "StrictHostKeyChecking"),
+    ],
+)
+async def test_what_the_configuration_asks_in_vain_is_said_once(
+    sshd: Sshd, tmp_path: Path, wired: Wired, option: str, said: str
+) -> None:
     config = tmp_path / "mux"
-    config.write_text(sshd.client_block("rig", "ControlMaster auto"))
+    config.write_text(sshd.client_block("rig", option))
     async with wired(config) as wire:
         up = await until_state(wire, LinkState.UP)
-        assert up.detail == (f"ControlMaster in {config}: not used here",)
+        assert up.detail == (f"{said} in {config}: not used here",)
+        sshd.kill_sessions()
+        await until_state(wire, LinkState.LOST, LinkState.CONNECTING)
+        assert (await until_state(wire, LinkState.UP)).detail == ()
 
 
-async def test_a_defect_ends_the_wait_and_comes_out_of_links(sshd: Sshd) -> None:
+async def test_a_defect_ends_the_wait_and_comes_out_of_links(sshd: Sshd, wired: Wired) -> None:
     sshd.forget_host()
     async with wired(sshd.ssh_config, ask=Person()) as wire:  # a person who breaks when asked
         async with asyncio.timeout(5):

@@ -14,11 +14,15 @@ from console.model.ask import Ask, Nobody, Question
 from console.model.clock import Pace, SystemClock
 from console.model.exits import Exit
 from console.model.failure import Failure, WireError
-from console.model.fleet import Host, Wire
-from console.transport.ssh import SshWire
-from console.transport.wire import LinkState
+from console.model.fleet import Host
+from console.model.fleet import Wire as Way
+from console.transport.wire import LinkState, Wire
+from console.transport.wires import wire_to
 from tests.rig.waiting import auntil
 
+# OpenSSH puts its questions in its own words.
+PASSWORD = {Way.ASYNCSSH: "Password for door", Way.OPENSSH: "tuner@127.0.0.1's password"}
+PROMPT = {Way.ASYNCSSH: "Password", Way.OPENSSH: "(tuner@127.0.0.1) Password"}
 SECRET = "pass word"
 CODE = "123456"
 
@@ -69,14 +73,20 @@ class Person:
 
 
 @asynccontextmanager
-async def door(folder: Path, ask: Ask, *, prompts: bool = False) -> AsyncIterator[SshWire]:
-    """A wire to a host that runs nothing but answers `in` to every command."""
+async def door(folder: Path, way: Way, ask: Ask, *, prompts: bool = False) -> AsyncIterator[Wire]:
+    """A wire to a host that echoes for `cat` and answers `in` to every other command."""
     key = asyncssh.generate_private_key("ssh-ed25519")
 
     async def answer(process: asyncssh.SSHServerProcess[str]) -> None:
-        mark = (process.command or "").split("'spec-console-")[1].split("'")[0]
-        process.stdout.write(f"spec-console-{mark}\nin\n")
+        command = process.command or ""
+        mark = command.split("'spec-console-")[1].split("'")[0]
+        process.stdout.write(f"spec-console-{mark}\n")
         process.stderr.write(f"spec-console-{mark}\n")
+        if command.endswith("'cat'"):
+            while data := await process.stdin.read(100):
+                process.stdout.write(data)
+        else:
+            process.stdout.write("in\n")
         process.exit(0)
 
     server = await asyncssh.listen(
@@ -94,8 +104,8 @@ async def door(folder: Path, ask: Ask, *, prompts: bool = False) -> AsyncIterato
         f"Host door\n HostName 127.0.0.1\n Port {port}\n User tuner\n"
         f" IdentityFile {folder}/none\n IdentityAgent none\n UserKnownHostsFile {known}\n"
     )
-    host = Host("box", Wire.ASYNCSSH, "door", str(config))
-    wire = SshWire(host, SystemClock(), Pace().scaled(20), ask)
+    host = Host("box", way, "door", str(config))
+    wire = wire_to(host, SystemClock(), Pace().scaled(20), ask)
     try:
         yield wire
     finally:
@@ -103,7 +113,7 @@ async def door(folder: Path, ask: Ask, *, prompts: bool = False) -> AsyncIterato
         server.close()
 
 
-async def outcome(wire: SshWire) -> bytes | WireError:
+async def outcome(wire: Wire) -> bytes | WireError:
     try:
         return (await wire.run(["true"], deadline_s=5)).out
     except WireError as error:
@@ -111,13 +121,13 @@ async def outcome(wire: SshWire) -> bytes | WireError:
 
 
 async def test_a_password_is_asked_for_hidden_and_kept_for_the_next_connection(
-    tmp_path: Path,
+    tmp_path: Path, way: Way
 ) -> None:
     person = Person(SECRET)
-    async with door(tmp_path, person) as wire:
+    async with door(tmp_path, way, person) as wire:
         assert await outcome(wire) == b"in\n"
         question = person.asked[0]
-        assert (question.subject, question.text) == ("box", "Password for door")
+        assert (question.subject, question.text) == ("box", PASSWORD[way])
         assert question.secret
         states: list[LinkState] = []
 
@@ -135,16 +145,16 @@ async def test_a_password_is_asked_for_hidden_and_kept_for_the_next_connection(
     assert len(person.asked) == 1
 
 
-async def test_a_wrong_password_is_asked_for_again(tmp_path: Path) -> None:
+async def test_a_wrong_password_is_asked_for_again(tmp_path: Path, way: Way) -> None:
     person = Person("wrong", SECRET)
-    async with door(tmp_path, person) as wire:
+    async with door(tmp_path, way, person) as wire:
         assert await outcome(wire) == b"in\n"
     assert len(person.asked) == 2
 
 
-async def test_declined_is_not_let_in_nor_asked_again_unbidden(tmp_path: Path) -> None:
+async def test_declined_is_not_let_in_nor_asked_again_unbidden(tmp_path: Path, way: Way) -> None:
     person = Person(None, SECRET)
-    async with door(tmp_path, person) as wire:
+    async with door(tmp_path, way, person) as wire:
         error = await outcome(wire)
         assert isinstance(error, WireError)
         assert (error.kind, error.why) == (Failure.AUTH, "door accepted no key or password")
@@ -159,21 +169,37 @@ async def test_declined_is_not_let_in_nor_asked_again_unbidden(tmp_path: Path) -
     assert (len(person.asked), refused) == (2, 1)
 
 
-async def test_nobody_to_ask_fails_at_once_with_its_exit_code(tmp_path: Path) -> None:
-    for prompts, text in ((False, "Password for door"), (True, "Password")):
-        async with door(tmp_path, Nobody(), prompts=prompts) as wire:
+async def test_nobody_to_ask_fails_at_once_with_its_exit_code(tmp_path: Path, way: Way) -> None:
+    for prompts, text in ((False, PASSWORD[way]), (True, PROMPT[way])):
+        async with door(tmp_path, way, Nobody(), prompts=prompts) as wire:
             error = await outcome(wire)
             assert isinstance(error, WireError)
             assert error.why == f"{text}: needed, and nobody to ask"
             assert (error.kind, error.kind.exit) == (Failure.AUTH, Exit.UNREACHABLE)
 
 
-async def test_prompts_reach_the_person_one_by_one(tmp_path: Path) -> None:
+async def test_prompts_reach_the_person_one_by_one(tmp_path: Path, way: Way) -> None:
     person = Person(SECRET, CODE)
-    async with door(tmp_path, person, prompts=True) as wire:
+    async with door(tmp_path, way, person, prompts=True) as wire:
         assert await outcome(wire) == b"in\n"
     asked = [(question.text, question.secret, question.detail) for question in person.asked]
-    assert asked == [
-        ("Password:", True, ("From your device",)),
-        ("Code:", False, ("From your device",)),
-    ]
+    if way is Way.ASYNCSSH:
+        assert asked == [
+            ("Password:", True, ("From your device",)),
+            ("Code:", False, ("From your device",)),
+        ]
+    else:  # it says neither whether an answer may be seen nor what the host explains
+        assert asked == [
+            ("(tuner@127.0.0.1) Password", True, ()),
+            ("(tuner@127.0.0.1) Code", True, ()),
+        ]
+
+
+async def test_a_code_that_counts_once_is_asked_for_anew(tmp_path: Path, way: Way) -> None:
+    person = Person(SECRET, CODE, SECRET, CODE)
+    async with door(tmp_path, way, person, prompts=True) as wire:
+        assert await outcome(wire) == b"in\n"
+        for connection in tuple(Door.inside):
+            connection.abort()
+        await auntil(lambda: len(person.asked) == 4)
+        await asyncio.wait_for(wire.up(), 5)
