@@ -18,6 +18,14 @@ _NAMES = {
     "pagedown": "pgdn",
     "enter": "↵",
     "escape": "esc",
+    "backspace": "⌫",
+    "exclamation_mark": "!",
+    "asterisk": "*",
+    "ampersand": "&",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
 }
 
 

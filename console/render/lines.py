@@ -7,6 +7,7 @@ a mark that says how much is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from console.model.ansi import DEFAULT, Style
@@ -36,13 +37,22 @@ class Piece(NamedTuple):
 Pieces = tuple[Piece, ...]
 
 
-def pieces(line: Clean) -> Pieces:
-    """One line, marked."""
+def pieces(
+    line: Clean, base: Role = Role.TEXT, find: Callable[[str], list[tuple[int, int]]] | None = None
+) -> Pieces:
+    """One line, marked.
+
+    Args:
+        base: the role of the message, by how grave it is.
+        find: stretches of the plain text to lift out.
+    """
     parts = styled(line)
     text = "".join(part for part, _ in parts)
     rest = len(text) - MOST_CHARACTERS
-    marks = _marks(text[:MOST_CHARACTERS])
+    marks = _marks(text[:MOST_CHARACTERS], base)
     found = _merged(parts, marks, min(len(text), MOST_CHARACTERS))
+    if find is not None:
+        found = _lifted(found, find(text[:MOST_CHARACTERS]))
     if rest > 0:
         found.append(Piece(f" … {count(rest)} more characters", Role.LOG_NOTICE))
     return _expanded(found)
@@ -54,7 +64,7 @@ def notice(text: str, room: int) -> Pieces:
     return (Piece(body + "─" * max(2, room - width(body)), Role.LOG_NOTICE),)
 
 
-def _marks(text: str) -> list[tuple[int, int, Role]]:
+def _marks(text: str, base: Role) -> list[tuple[int, int, Role]]:
     """Stretches with a role, in order and apart: the head, the rank in it, level words after it."""
     # The grammars of all engines are many patterns; a screen without lines never needs them.
     from console.engines.head import behead, unwrap
@@ -68,6 +78,9 @@ def _marks(text: str) -> list[tuple[int, int, Role]]:
         found += [(0, rank, Role.LOG_TIME), (rank, end, Role.LOG_RANK), (end, start, Role.LOG_TIME)]
     else:
         found.append((0, start, Role.LOG_TIME))
+    if base is not Role.TEXT:
+        found.append((start, len(text), base))
+        return [mark for mark in found if mark[0] < mark[1]]
     for match in _LEVEL.finditer(text, start):
         found.append((match.start(), match.end(), _LEVEL_ROLES[(match.lastindex or 1) - 1]))
     return [mark for mark in found if mark[0] < mark[1]]
@@ -95,6 +108,24 @@ def _merged(
             found.append(Piece(text[at - base : cut - base], role, style))
             at = cut
     return found
+
+
+def _lifted(found: list[Piece], spans: list[tuple[int, int]]) -> list[Piece]:
+    """The same pieces, cut where a stretch is lifted out."""
+    lifted: list[Piece] = []
+    at, coming = 0, iter(spans)
+    span = next(coming, None)
+    for piece in found:
+        end, begin = at + len(piece.text), at
+        while at < end:
+            while span is not None and span[1] <= at:
+                span = next(coming, None)
+            inside = span is not None and span[0] <= at
+            cut = end if span is None else min(end, span[1] if inside else span[0])
+            text = piece.text[at - begin : cut - begin]
+            lifted.append(Piece(text, Role.LOG_MATCH if inside else piece.role, piece.style))
+            at = cut
+    return lifted
 
 
 def _expanded(found: list[Piece]) -> Pieces:

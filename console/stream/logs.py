@@ -21,7 +21,8 @@ MOST_CHARACTERS = 64 * 1024 * 1024
 class Chunk(NamedTuple):
     """Lines that came in together, numbered from `first`.
 
-    A gap is a chunk of one line, its text, that uses up `span` numbers.
+    A gap is a chunk of one line, its text, that uses up `span` numbers. `log` is named only
+    where a port lays several logs together.
     """
 
     first: int
@@ -29,6 +30,7 @@ class Chunk(NamedTuple):
     lines: Sequence[Clean]
     span: int
     gap: LogGap | None = None
+    log: LogId = LogId("")
 
     @property
     def end(self) -> int:
@@ -139,7 +141,8 @@ class Ring:
         if held is None:
             return
         start = max(held.head, bisect_right(held.firsts, first, held.head) - 1)
-        for chunk in held.chunks[start:]:
+        for place in range(start, len(held.chunks)):
+            chunk = held.chunks[place]
             if chunk.first >= end:
                 return
             if chunk.end > first:

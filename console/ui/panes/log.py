@@ -1,167 +1,191 @@
 """The log of the selected server, as the server wrote it.
 
-A ring is read by line number; only lines in view are styled, each once for a theme. Repaints when
+A ring is read by line number; only lines in view are styled, each once for a look. Repaints when
 the follower looks, never for each line.
 """
 
 from __future__ import annotations
 
 from rich.segment import Segment
+from textual.geometry import Region
 from textual.strip import Strip
 
-from console.model.palette import Role
-from console.model.span import Span, Spans
-from console.render.label import label
-from console.render.lines import notice, pieces
-from console.render.notices import why_no_lines
-from console.render.units import count, counted
-from console.stream.state import Log as LogCell
+from console.model.clock import Clock
+from console.model.fleet import LogId
+from console.model.span import Spans
+from console.render.spans import cells
+from console.stream.logs import Logs
+from console.stream.state import LogMark
+from console.ui.panes.log_cursor import Cursor
+from console.ui.panes.log_find import Find
+from console.ui.panes.log_rows import Rows
+from console.ui.panes.log_times import Times
+from console.ui.panes.log_title import empty, named, state
 from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 from console.ui.window import Line, Window
 
-_MOST_STYLED = 512
 _STEP = 16
+_POINTED, _SELECTED = "▸", "▪"
 
 
 class Log(Pane):
     """The log pane."""
 
-    def __init__(self, ink: Ink) -> None:
-        super().__init__(ink, "log")
+    def __init__(self, ink: Ink, clock: Clock, id: str = "log") -> None:
+        super().__init__(ink, id)
+        self.clock = clock
         self.window = Window()
-        self.left = 0
-        self._sight: Sight | None = None
-        self._shown: tuple[Line, ...] = ()
+        self.window.tall = lambda line: self.rows.tall(line, self.room, _most(self.depth))
+        self.find = Find(clock)
+        self.cursor = Cursor(self.window)
+        self.rows = Rows(ink)
+        self.times = Times()
+        self.rows.after = self.find.folded
+        self.rows.before = self.times.before
+        self.sight: Sight | None = None
+        self._drawn: list[tuple[Line, Strip]] = []
+        self._shown: tuple[object, ...] = ()
         self._why: tuple[Spans, ...] = ()
         self._beat: tuple[object, ...] = ()
-        self._styled: dict[Line, Strip] = {}
+        self._searching = False
+        self._pointed = False
+
+    def where(self, sight: Sight) -> tuple[Logs, LogId, int]:
+        """The log to show: its port, its name, and the number after its last line."""
+        cell = sight.state.logs.get(sight.log)
+        return sight.logs, sight.log, cell.mark.end if cell else 0
+
+    def head(self, sight: Sight) -> tuple[Spans, tuple[LogMark, ...]]:
+        """What stands in the frame at the left, and how far the logs shown reach."""
+        cell = sight.state.logs.get(sight.log)
+        return named(sight, self.room), (cell.mark,) if cell else ()
 
     def show(self, sight: Sight) -> None:
-        log = sight.log
+        logs, log, end = self.where(sight)
         if log != self.window.log:
-            self.left = 0
-            self._styled.clear()
-        cell = sight.state.logs.get(log)
-        self._sight = sight
-        self.window.look(sight.logs, log, cell.mark.end if cell else 0, self.depth)
-        self._say(sight, cell)
-        shown = tuple(self.window.lines)
-        if shown != self._shown or not shown:
+            self.rows.left = 0
+            self.rows.forget()
+            self.cursor.drop()
+        self.sight = sight
+        start = end if self.window.following else self.window.resting
+        self.window.look(self.find.source(logs, log, end, start), end, self.depth)
+        self._say(sight)
+        lines = self.window.lines
+        self.times.look(sight)
+        self.times.learn(log, lines)
+        shown = (*lines, *map(self.find.folded, lines), self.cursor.number, self.cursor.anchor)
+        if shown != self._shown or not lines:
             self._shown = shown
-            self.refresh_rows()
+            self._draw()
+        if self.find.more and not self._searching and self.is_mounted:
+            self._searching = True
+            self.run_worker(self._search(), group="logs")
 
-    def follow(self) -> None:
-        """Go to the newest line and stay there."""
-        self.window.follow()
-        self._again()
-
-    def pause(self) -> None:
-        """Hold still, or let go again."""
-        self.window.pause()
-        self._again()
+    def again(self, anew: bool = False) -> None:
+        """Show what was shown last, as it is now; `anew` when lines look different."""
+        if anew:
+            self.rows.find = self.find.spans if self.find.lifts else None
+            self.rows.forget()
+            self._shown, self._beat = (), ()
+        if self.sight is not None:
+            self.show(self.sight)
 
     def scroll_lines(self, step: int) -> None:
-        """Move down by so many lines, up when negative."""
-        if self._sight is not None:
-            self.window.scroll(self._sight.logs, step, self.depth)
-            self._again()
-
-    def scroll_pages(self, step: int) -> None:
-        """Move down by so many pages less a line, up when negative."""
-        self.scroll_lines(step * max(1, self.depth - 1))
+        """Move down by so many rows, up when negative."""
+        self.window.scroll(step, self.depth)
+        self.again()
 
     def scroll_cells(self, step: int) -> None:
         """Move right by so many steps, left when negative."""
-        widest = max((self._strip(line).cell_length for line in self._shown), default=0)
-        self.left = min(max(0, self.left + step * _STEP), max(0, widest - self.room))
-        self.refresh_rows()
+        rows = self.rows
+        widest = rows.widest(self.window.lines, self.room)
+        rows.left = min(max(0, rows.left + step * _STEP), max(0, widest))
+        self.again(anew=True)
+
+    def go(self, number: int) -> None:
+        """Point at a line and bring it into view."""
+        self.cursor.number = number
+        if self.cursor.line is None:
+            self.window.go(number, self.depth)
+            if self.cursor.line is None and self.window.lines:
+                later = (line.number for line in self.window.lines if line.number >= number)
+                self.cursor.number = next(later, self.window.lines[-1].number)
+        self.window.following = False
+        self._beat = ()
+        self.again()
 
     def wear(self, ink: Ink) -> None:
-        self._styled.clear()
+        self.rows.ink = ink
+        self.rows.forget()
         super().wear(ink)
+        self._draw()
 
     def row(self, y: int) -> Strip:
-        room = self.room
-        if not self._shown:
-            return self.ink.strip(self._why[y] if y < len(self._why) else (), room)
-        if y >= len(self._shown):
-            return self.ink.blank(room)
-        line = self._shown[y]
-        if line.notice:
-            return self.ink.pieces(notice(label(line.text), room))
-        strip = self._strip(line)
-        if strip.cell_length <= self.left + room and not self.left:
+        if not self.window.lines:
+            return self.ink.strip(self._why[y] if y < len(self._why) else (), self.room)
+        if y >= len(self._drawn):
+            return self.ink.blank(self.room)
+        return self._drawn[y][1]
+
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        mark = self._mark(y - 1)
+        if mark == " ":
             return strip
-        return self._cut(strip, room)
+        head, *rest = strip
+        over = self.ink.selected
+        parts = [Segment(text, (style or self.ink.ground) + over) for text, style, _ in rest[:-1]]
+        return Strip([Segment("│" + mark, head.style), *parts, *rest[-1:]], strip.cell_length)
 
-    def _cut(self, strip: Strip, room: int) -> Strip:
-        """The stretch in view, an ellipsis at each end where something is left out."""
-        first, last = self.left, self.left + room
-        if strip.cell_length <= first:
-            return self.ink.strip((Span("…" if strip.cell_length else "", Role.DIM),), room)
-        before, after = first > 0, strip.cell_length > last
-        parts = list(strip.crop(first + before, last - after))
-        # The marks take the look of what they cut: another style would cost the wire 40 bytes.
-        if before and parts:
-            parts[0] = Segment("…" + parts[0].text, parts[0].style)
-        if after and parts:
-            parts[-1] = Segment(parts[-1].text + "…", parts[-1].style)
-        return Strip(parts)
+    def _mark(self, y: int) -> str:
+        if self.cursor.number is None or not 0 <= y < len(self._drawn):
+            return " "
+        number = self._drawn[y][0].number
+        if number == self.cursor.number:
+            return _POINTED
+        return _SELECTED if self.cursor.selected(number) else " "
 
-    def _strip(self, line: Line) -> Strip:
-        strip = self._styled.get(line)
-        if strip is None:
-            if len(self._styled) >= _MOST_STYLED:
-                self._styled.clear()
-            strip = self._styled[line] = self.ink.pieces(pieces(line.text))
-        return strip
+    def _draw(self) -> None:
+        drawn: list[tuple[Line, Strip]] = []
+        for line in self.window.lines:
+            drawn += [(line, row) for row in self.rows.rows(line, self.room, _most(self.depth))]
+        self._drawn = drawn
+        self.refresh_rows()
+        pointed = self.cursor.number is not None
+        if pointed or self._pointed:
+            self._pointed = pointed
+            self.refresh(Region(1, 1, 1, self.depth))
 
-    def _again(self) -> None:
-        if self._sight is not None:
-            self.show(self._sight)
+    async def _search(self) -> None:
+        """Search until nothing is left, a slice at a time."""
+        while self.find.more:
+            self.find.slice()
+            if self.window.rows < self.depth or not self.find.more:
+                self.again()
+            await self.clock.sleep(0)
+        self._searching = False
+        self._beat = ()
+        self.again()
 
-    def _say(self, sight: Sight, cell: LogCell | None) -> None:
-        title = [Span("Log", Role.TITLE)]
-        if sight.server:
-            title.append(Span(f"  {label(sight.server)}", Role.STRONG))
-        if cell is not None and cell.listed is not None and self.room >= 76:
-            title.append(Span(f"  {label(cell.listed.place)}", Role.DIM))
+    def _say(self, sight: Sight) -> None:
         window = self.window
         beat = (window.log, window.following, window.paused, sight.now_us // 1_000_000, self.room)
         if beat != self._beat:
             # Counts change with every line; once a second is often enough for them.
             self._beat = beat
-            self.entitle(tuple(title), self._state(cell))
+            title, marks = self.head(sight)
+            room = self.room - cells(title) - 6
+            self.entitle(title, state(window, self.find, self.cursor, marks, room))
         why: tuple[Spans, ...] = ()
-        if not self.window.lines:
-            why = self._empty(sight, cell)
+        if not window.lines:
+            why = empty(sight, self.find)
         if why != self._why:
             self._why = why
             self.refresh_rows()
 
-    def _state(self, cell: LogCell | None) -> Spans:
-        if cell is None or cell.mark.end == 0:
-            return ()
-        window = self.window
-        newer = window.newer
-        if window.paused:
-            word = f"paused · {count(newer)} new" if newer else "paused"
-        elif window.following:
-            word = "following"
-        else:
-            word = f"scrolled · {count(newer)} below"
-        mark = cell.mark
-        spans = [Span(word, Role.TEXT if window.following and not window.paused else Role.WARNING)]
-        spans.append(Span(f" · {counted(mark.end - mark.first - mark.dropped, 'line')}", Role.DIM))
-        if mark.dropped:
-            spans.append(Span(f" · {count(mark.dropped)} lost", Role.WARNING))
-        return tuple(spans)
 
-    def _empty(self, sight: Sight, cell: LogCell | None) -> tuple[Spans, ...]:
-        if not sight.server:
-            return ((Span("No server selected.", Role.DIM),),)
-        listed = sight.state.servers[sight.server].listed
-        host = sight.state.hosts.get(listed.host) if listed else None
-        return why_no_lines(sight.server, cell, host)
+def _most(depth: int) -> int:
+    """How many rows one wrapped line may take, so that others stay in view."""
+    return max(3, depth // 2)

@@ -23,6 +23,7 @@ from console.ui.panes.chart import Chart
 from console.ui.panes.header import Header
 from console.ui.panes.keys import Keys
 from console.ui.panes.log import Log
+from console.ui.panes.log_keys import LogKeys, log_moves
 from console.ui.panes.notice import Notice
 from console.ui.panes.pane import Line, Pane, Resized
 from console.ui.panes.replay import Replay
@@ -56,7 +57,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
         self.servers = Servers(ink)
         self.chart = Chart(ink)
         self.verdict = Verdict(ink)
-        self.log_pane = Log(ink)
+        self.log_pane = Log(ink, clock)
         self.notice = Notice(ink)
         self.replay = Replay(ink, "replay")
         self.keys = Keys(ink, "keys")
@@ -126,17 +127,10 @@ class Dashboard(Screen[None], inherit_bindings=False):
     def _moves(self) -> Mapping[str, Callable[[], object]]:
         log, servers = self.log_pane, self.servers
         return {
-            "tail": log.follow,
+            "tail": LogKeys(log).follow,
             "servers.up": partial(servers.move, -1),
             "servers.down": partial(servers.move, 1),
-            "logs.follow": log.follow,
-            "logs.pause": log.pause,
-            "logs.page_up": partial(log.scroll_pages, -1),
-            "logs.page_down": partial(log.scroll_pages, 1),
-            "logs.line_up": partial(log.scroll_lines, -1),
-            "logs.line_down": partial(log.scroll_lines, 1),
-            "logs.left": partial(log.scroll_cells, -1),
-            "logs.right": partial(log.scroll_cells, 1),
+            **log_moves(lambda: log),
             "view.maximise": self.maximise,
             "view.next": partial(self.focus_next, Pane),
             "view.previous": partial(self.focus_previous, Pane),

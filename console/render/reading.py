@@ -1,0 +1,88 @@
+"""What one line says, for a pane: how grave it is, whether it is noise, whose it is, when.
+
+Asks the engines' grammar; called for lines in view and for the few that may be noise, never for
+every line that arrives.
+"""
+
+from __future__ import annotations
+
+import re
+
+from console.engines.facts import AccessSeen, Severity
+from console.engines.grammar import parse_line
+from console.engines.head import behead, unwrap
+from console.engines.line import Line
+from console.engines.severity import noise, severity
+from console.engines.stamps import seconds
+from console.model.palette import Role
+from console.model.text import Clean, plain
+
+POLLS = frozenset({"poll", "probe"})
+ACCESS = POLLS | {"access"}
+NOISE = ACCESS | {"deprecation", "chatter", "blank"}
+PRESETS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("nothing hidden", frozenset()),
+    ("health polls hidden", POLLS),
+    ("polls and access lines hidden", ACCESS),
+    ("all noise hidden", NOISE),
+)
+"""What may be hidden, in the order a key goes through."""
+
+_MAYBE_NOISE = re.compile(
+    r'"[A-Z]+ /|request: |Prefill batch|NCCL INFO|\[Gloo\]|[Ww]arning|deprecat|Ignore import'
+    r"|nanobind| - (?:leaked|\.\.\. skipped)|^\s*$"
+)
+_GRAVITY: tuple[Severity, ...] = ("debug", "info", "warning", "error")
+_BAD_REQUEST = 400
+_ROLES: dict[Severity, Role] = {
+    "debug": Role.DIM,
+    "warning": Role.LOG_WARNING,
+    "error": Role.LOG_ERROR,
+}
+_ZONED = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)(?!\d)")
+_FINE = re.compile(r"\[[^\]]*\] (?:Decode|Prefill) batch|(?:\x1b\[32m)?INFO")
+
+
+def gravity(text: Clean) -> Severity:
+    """The gravest of a line's pieces."""
+    found = [severity(piece) for piece in parse_line(plain(text))]
+    return max(found, key=_GRAVITY.index, default="info")
+
+
+def base_role(text: Clean) -> Role:
+    """The role of a line's message, by how grave it is."""
+    return _ROLES.get(gravity(text), Role.TEXT)
+
+
+def surely_fine(text: Clean) -> bool:
+    """Whether the line can be passed over in a search for errors without parsing it."""
+    return _FINE.match(text) is not None
+
+
+def stamp_s(text: str) -> float | None:
+    """Seconds on the log's own clock, by the line's stamp; None where it has none."""
+    head, _ = behead(*unwrap(plain(Clean(text))[:200]))
+    at = head.at or head.outer or text
+    return seconds(at)
+
+
+def zoned(text: str) -> bool:
+    """Whether the line's stamp says its own zone."""
+    return _ZONED.search(text[:200]) is not None
+
+
+def is_noise(text: Clean, hidden: frozenset[str]) -> bool:
+    """Whether the line says nothing but what is to be hidden; a refused request never does."""
+    if not hidden or not _MAYBE_NOISE.search(text):
+        return False
+    pieces = parse_line(plain(text))
+    if not pieces:
+        return "blank" in hidden
+    return all(_hidden(piece, hidden) for piece in pieces)
+
+
+def _hidden(piece: Line, hidden: frozenset[str]) -> bool:
+    kind = noise(piece)
+    if kind == "access" and isinstance(piece.fact, AccessSeen):
+        return "access" in hidden and piece.fact.code < _BAD_REQUEST
+    return kind in hidden
