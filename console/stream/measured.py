@@ -26,6 +26,8 @@ from console.stream.state import Bench, State
 BLOCK = 16
 """Characters of a text for each character of its fingerprint."""
 WHOLE_GROUP = "*"
+LEAST_TOK_S, MOST_TOK_S = 1e-6, 1e9
+"""A session file may hold any number; statistics on logarithms need one that can be a rate."""
 _FIFTHS = tuple(f"fifth_{number}" for number in range(1, 6))
 
 
@@ -93,6 +95,8 @@ def figures_of(run: RunMeasured) -> Figures | Refused:
     """What `run_measured` was given, but for the proofs of the count."""
     if run.decode_tok_s is None or run.tokens is None or run.ttft_us is None:
         return Refused(run.void or "not measured")
+    if not LEAST_TOK_S < run.decode_tok_s < MOST_TOK_S:
+        return Refused(f"{run.decode_tok_s:g} tok/s is no rate")
     told: dict[str, float] = dict(run.figures)
 
     def count(name: str) -> int | None:
@@ -111,7 +115,7 @@ def figures_of(run: RunMeasured) -> Figures | Refused:
         first_assumed="first_assumed" in told,
         ttft_ms=run.ttft_us / 1e3,
         decode_tok_s=run.decode_tok_s,
-        tpot_ms=1e3 / run.decode_tok_s if run.decode_tok_s > 0 else 0.0,
+        tpot_ms=1e3 / run.decode_tok_s,
         e2e_tok_s=told.get("e2e_tok_s", 0.0),
         gaps=Gaps(*(ms(f"gap_{which}_us") or 0.0 for which in ("p50", "p95", "p99", "max"))),
         itl_median_ms=ms("itl_us"),
