@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
 from console.control.benching import Benches
+from console.control.environments import plan_outcome, read_now
 from console.control.port import Argument, Outcome
 from console.model.clock import Clock
 from console.model.exits import Exit
@@ -126,6 +127,10 @@ class Live:
                 return self.benches.compare(given)
             case "assume":
                 return self.benches.assume(given)
+            case "env":
+                return await read_now(self._watch, server, given, self.timeline, self._masks)
+            case "plan":
+                return plan_outcome(given, self._masks)
             case _:
                 return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
 

@@ -1,0 +1,183 @@
+"""The verbs `env` and `plan`: what a server really runs with, and what a document asks for.
+
+An environment passes between steps as text, `NAME=VALUE` words of a shell; nothing in it is ever
+run. Reads hosts through the services only and changes nothing anywhere.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.control.port import Argument, Outcome
+from console.model.exits import Exit
+from console.model.failure import WireError
+from console.model.fleet import Fleet
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.nccl.finding import Severity
+from console.nccl.importing.found import conflicts
+from console.nccl.importing.read import import_source
+from console.nccl.review import review
+from console.nccl.truth import Extent, same_reading
+from console.nccl.version import NEWEST, Version
+from console.store.profiles import load_profiles, profiles_path
+from console.store.toml import BadFile
+from console.stream.environment import basis, effective, nccl_version
+from console.stream.fact import Completeness
+from console.stream.state import Server, State
+from console.stream.timeline import Timeline
+
+if TYPE_CHECKING:
+    from console.services.live import Watch
+
+MOST_BYTES = 32 * 1024 * 1024
+_ALL = "NCCL_*"
+
+
+class Bad(Exception):
+    """What was given cannot be used; the text says why, `code` how the step ends."""
+
+    def __init__(self, code: Exit, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+async def read_now(
+    watch: Watch, server: str, given: Mapping[str, Argument], timeline: Timeline, masks: Masks
+) -> Outcome:
+    """Read a server's environment on its host, then answer as `env_outcome` does."""
+    try:
+        await watch.environs.read(server)
+    except WireError as error:
+        return Outcome(error.kind.exit, clean(f"{server}: {error.why}", masks))
+    return env_outcome(timeline.state, watch.fleet, server, given, masks)
+
+
+def env_outcome(
+    state: State, fleet: Fleet, server: str, given: Mapping[str, Argument], masks: Masks
+) -> Outcome:
+    """What a server runs with, from State; an assertion fails where it is not what was asked."""
+    cell = state.servers.get(server)
+    if cell is None or cell.process is None:
+        return Outcome(Exit.STEP, clean(f"{server}: its environment was not read", masks))
+    if cell.process.pid is None:
+        return Outcome(Exit.STEP, clean(f"{server}: {cell.process.why}", masks))
+    pattern = str(given.get("match", _ALL))
+    try:
+        held, extent = _held(cell, str(given.get("read", "")))
+        wanted = as_env(str(given["same_as"]), fleet, state) if "same_as" in given else {}
+    except Bad as error:
+        return Outcome(error.code, clean(f"{server}: {error}", masks))
+    found = {name: value for name, value in held.items() if fnmatchcase(name, pattern)}
+    decides, _ = basis(cell)
+    results: dict[str, str | int | float] = {
+        "env": as_text(found),
+        "count": len(found),
+        "whole": "yes" if extent is Extent.WHOLE else "no",
+        "source": decides.source if decides is not None else "",
+    }
+    wrong = _differences(held, extent, wanted, nccl_version(cell) or NEWEST)
+    results["missing"] = len(wrong)
+    if wrong:
+        return Outcome(Exit.ASSERTION, clean("; ".join(wrong), masks), results)
+    said = f"{len(found)} variables {pattern} in effect"
+    if wanted:
+        said = f"all {len(wanted)} variables are in effect"
+    if extent is not Extent.WHOLE:
+        said += "; not all could be read"
+    lines = [clean(f"{name}={value}", masks) for name, value in found.items()]
+    return Outcome(Exit.OK, clean(said, masks), results, lines)
+
+
+def _held(cell: Server, read: str) -> tuple[dict[str, str], Extent]:
+    """What is in effect, or what one source says."""
+    if not read or read == "effect":
+        return effective(cell)
+    source = cell.envs.get(Clean(read))
+    if source is None:
+        known = ", ".join(cell.envs)
+        raise Bad(Exit.STEP, f'nothing was read from "{read}" (read: effect, {known})')
+    whole = source.completeness is Completeness.WHOLE
+    values = {str(name): str(value) for name, value in source.values}
+    return values, Extent.WHOLE if whole else Extent.PARTLY
+
+
+def as_env(text: str, fleet: Fleet, state: State) -> dict[str, str]:
+    """A set of variables: assignments, a profile's name, or what another server runs with.
+
+    Raises:
+        Bad: it is none of these, or the profiles cannot be read.
+    """
+    if "=" in text:
+        return import_source(f"export {text}", "given.sh", "shell").values()
+    if text in state.servers:
+        values, _ = effective(state.servers[text])
+        return {name: value for name, value in values.items() if name.startswith("NCCL_")}
+    if not text:
+        return {}
+    if fleet.path:
+        try:
+            profiles = load_profiles(profiles_path(fleet.path)).profiles
+        except BadFile as error:
+            raise Bad(Exit.USAGE, str(error)) from error
+        if text in profiles:
+            return dict(profiles[text].values)
+    raise Bad(Exit.STEP, f'"{text}" is no profile, no server and no NAME=VALUE')
+
+
+def _differences(
+    held: Mapping[str, str], extent: Extent, wanted: Mapping[str, str], version: Version
+) -> list[str]:
+    wrong = []
+    for name, value in wanted.items():
+        if name in held and not same_reading(name, value, held[name], version):
+            wrong.append(f"{name} is {held[name]}, not {value}")
+        elif name not in held and extent is Extent.WHOLE:
+            wrong.append(f"{name} is lost")
+        elif name not in held:
+            wrong.append(f"{name} could not be read")
+    return wrong
+
+
+def plan_outcome(given: Mapping[str, Argument], masks: Masks) -> Outcome:
+    """The variables a document asks for; refused where it contradicts itself or NCCL."""
+    path = Path(str(given.get("file", "")))
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES)
+        imported = import_source(data, str(path), str(given.get("format", "")))
+    except OSError as error:
+        return Outcome(Exit.STEP, clean(f"{path}: {(error.strerror or '').lower()}", masks))
+    except ValueError as error:
+        return Outcome(Exit.STEP, clean(str(error), masks))
+    pattern = str(given.get("match", _ALL))
+    values = {n: v for n, v in imported.values().items() if fnmatchcase(n, pattern)}
+    results: dict[str, str | int | float] = {"env": as_text(values), "count": len(values)}
+    open_ones = [one for one in conflicts(imported) if one.winner is None and one.name in values]
+    if open_ones:
+        first = open_ones[0]
+        places = ", ".join(str(line) for line in first.lines)
+        said = f"{path}: {first.name} is set to {' and '.join(first.values)} (lines {places})"
+        return Outcome(Exit.STEP, clean(said, masks), results)
+    errors = [
+        one
+        for one in review(imported)
+        if one.severity is Severity.ERROR and set(one.names) & {*values}
+    ]
+    results["errors"] = len(errors)
+    if errors:
+        said = f"{path}: {', '.join(errors[0].names)}: {errors[0].why}"
+        return Outcome(Exit.ASSERTION, clean(said, masks), results)
+    if not values:
+        return Outcome(Exit.STEP, clean(f"{path}: no variable {pattern} is set there", masks))
+    lines = [clean(f"{name}={value}", masks) for name, value in values.items()]
+    return Outcome(Exit.OK, clean(f"{len(values)} variables from {path}", masks), results, lines)
+
+
+def as_text(env: Mapping[str, str]) -> str:
+    """An environment as one line of assignments, which `as_env` reads back."""
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in env.items())

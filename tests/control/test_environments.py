@@ -1,0 +1,125 @@
+"""The verbs env and plan: what is in effect against what was asked for, from State and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.control.environments import as_env, as_text, env_outcome, plan_outcome
+from console.control.port import Argument, Outcome
+from console.model.exits import Exit
+from console.model.fleet import Arm, Fleet, Host, Server, Slot
+from console.model.mask import Masks
+from console.model.text import Clean
+from console.nccl.profile import Profile
+from console.store.profiles import profiles_path, save_profile
+from console.stream.fact import Completeness
+from console.stream.fold import fold_all
+from console.stream.server_events import EnvRead, ProcessSeen
+from console.stream.state import State
+
+NAME = Clean("s")
+SIX = {"NCCL_PROTO": "LL", "NCCL_ALGO": "Ring", "NCCL_BUFFSIZE": "16777216"}
+PLAN = "# Plan\n\n```bash\nexport NCCL_PROTO=LL NCCL_ALGO=Ring\nNCCL_BUFFSIZE=16777216 serve\n```\n"
+
+
+def state(values: dict[str, str], how: Completeness = Completeness.WHOLE) -> State:
+    pairs = tuple((Clean(name), Clean(value)) for name, value in values.items())
+    return fold_all(
+        State(), [EnvRead(NAME, Clean("launcher"), how, pairs, 7), ProcessSeen(NAME, 7)]
+    )
+
+
+def fleet(folder: Path | None = None) -> Fleet:
+    server = Server("s", "slot", Arm.BASELINE, "http://x")
+    path = str(folder / "fleet.toml") if folder is not None else ""
+    return Fleet("f", (Host("h"),), (Slot("slot", "h"),), (server,), path)
+
+
+def env(held: State, folder: Path | None = None, **given: Argument) -> Outcome:
+    return env_outcome(held, fleet(folder), "s", given, Masks())
+
+
+def test_what_is_in_effect_is_given_and_comes_back() -> None:
+    outcome = env(state(SIX | {"CUDA_DEVICE_MAX_CONNECTIONS": "8", "NCCL_ODD": "a b'c"}))
+    assert (outcome.exit, outcome.results["count"]) == (Exit.OK, 4)
+    back = as_env(str(outcome.results["env"]), fleet(), State())
+    assert back == SIX | {"NCCL_ODD": "a b'c"}
+    assert outcome.results["source"] == "launcher"
+
+
+@pytest.mark.parametrize(
+    ("held", "exit_", "said"),
+    [
+        (SIX, Exit.OK, "all 3 variables are in effect"),
+        (SIX | {"NCCL_BUFFSIZE": "0x1000000"}, Exit.OK, "all 3 variables are in effect"),
+        ({}, Exit.ASSERTION, "NCCL_PROTO is lost; NCCL_ALGO is lost; NCCL_BUFFSIZE is lost"),
+        (SIX | {"NCCL_PROTO": "Simple"}, Exit.ASSERTION, "NCCL_PROTO is Simple, not LL"),
+    ],
+)
+def test_what_must_be_in_effect(held: dict[str, str], exit_: Exit, said: str) -> None:
+    outcome = env(state(held), same_as=as_text(SIX))
+    assert (outcome.exit, outcome.text) == (exit_, said)
+
+
+def test_what_could_not_be_read_is_not_called_lost() -> None:
+    outcome = env(state({}, Completeness.PARTLY), same_as="NCCL_PROTO=LL")
+    assert (outcome.exit, outcome.text) == (Exit.ASSERTION, "NCCL_PROTO could not be read")
+    assert outcome.results["whole"] == "no"
+
+
+def test_a_profile_or_a_server_stands_for_its_variables(tmp_path: Path) -> None:
+    save_profile(profiles_path(tmp_path / "fleet.toml"), Profile("llring", SIX))
+    assert env(state(SIX), tmp_path, same_as="llring").ok
+    assert env(state(SIX), tmp_path, same_as="s").ok
+    assert env(state({}), tmp_path, same_as="llring").exit is Exit.ASSERTION
+    outcome = env(state(SIX), tmp_path, same_as="nothing")
+    assert outcome.text == 's: "nothing" is no profile, no server and no NAME=VALUE'
+
+
+def test_one_source_can_be_asked_for() -> None:
+    assert env(state(SIX), read="launcher", match="NCCL_P*").results["count"] == 1
+    outcome = env(state(SIX), read="rank 0")
+    assert (outcome.exit, "nothing was read" in outcome.text) == (Exit.STEP, True)
+
+
+def test_a_server_that_was_not_found_fails_the_step() -> None:
+    gone = fold_all(State(), [ProcessSeen(NAME, None, why=Clean("nothing listens on port 8000"))])
+    assert env(gone).text == "s: nothing listens on port 8000"
+    assert env(State()).exit is Exit.STEP
+
+
+def plan(path: Path, **given: Argument) -> Outcome:
+    return plan_outcome({"file": str(path), **given}, Masks())
+
+
+def test_a_plan_gives_what_it_asks_for(tmp_path: Path) -> None:
+    path = tmp_path / "plan.md"
+    path.write_text(PLAN)
+    outcome = plan(path)
+    assert outcome.ok
+    assert as_env(str(outcome.results["env"]), fleet(), State()) == SIX
+
+
+def test_a_plan_that_contradicts_itself_is_refused_with_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "plan.md"
+    path.write_text("`NCCL_PROTO=LL`\n\nor\n\n`NCCL_PROTO=Simple`\n")
+    outcome = plan(path)
+    assert outcome.exit is Exit.STEP
+    assert outcome.text.endswith("NCCL_PROTO is set to LL and Simple (lines 1, 5)")
+
+
+def test_a_value_that_nccl_reads_otherwise_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.env"
+    path.write_text("NCCL_BUFFSIZE=16M\n")
+    outcome = plan(path)
+    assert (outcome.exit, outcome.results["errors"]) == (Exit.ASSERTION, 1)
+    assert "NCCL_BUFFSIZE" in outcome.text
+
+
+def test_nothing_to_import_is_said(tmp_path: Path) -> None:
+    assert plan(tmp_path / "none").text.endswith("no such file or directory")
+    (tmp_path / "empty.md").write_text("nothing\n")
+    assert plan(tmp_path / "empty.md").text.endswith("no variable NCCL_* is set there")
+    assert plan(tmp_path / "empty.md", format="nonsense").exit is Exit.STEP
