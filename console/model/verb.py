@@ -69,6 +69,15 @@ class Verb:
     gives: tuple[str, ...] = ()
 
 
+_GRACE = Field("grace", Kind.DURATION, "from TERM to the launcher until its survivors are told")
+_KILL = Field("kill_after", Kind.DURATION, "KILL is allowed so long after TERM; else never")
+_START = (
+    Field("env", Kind.TEXT, 'variables over the recipe\'s: "NAME=VALUE -NAME"'),
+    Field("see", Kind.TEXT, '"ranks" keeps their environment readable, "nccl" has NCCL tell'),
+    Field("ready_within", Kind.DURATION, "a load that takes longer is warned about, 900 s"),
+    Field("on_fail", Kind.TEXT, '"rollback" launches what ran before once this fails'),
+)
+
 VERBS: dict[str, Verb] = {
     verb.id: verb
     for verb in (
@@ -217,6 +226,39 @@ VERBS: dict[str, Verb] = {
             sole="file",
             gives=("env", "count", "errors"),
         ),
+        Verb(
+            "unlock",
+            "Unlock",
+            "Permit changes on hosts until half an hour passes without one.",
+            need=Need.LIVE,
+        ),
+        Verb("lock", "Lock", "Read-only again, whatever was permitted.", need=Need.LIVE),
+        Verb(
+            "adopt",
+            "Adopt what runs",
+            "Keep how a running server was started, on its host, to launch it again.",
+            need=Need.UNLOCK,
+            script=(),
+            per_server=True,
+            gives=("act", "outcome", "pid", "recipe", "log"),
+        ),
+        *(
+            Verb(
+                verb,
+                title,
+                help_,
+                need=Need.UNLOCK,
+                script=(*fields, _GRACE, _KILL) if stops else fields,
+                per_server=True,
+                gives=("act", "outcome", "pid", "ready_us", "log"),
+            )
+            for verb, title, help_, fields, stops in (
+                ("launch", "Launch", "Start a server from its recipe.", _START, False),
+                ("stop", "Stop", "End a server and see that it is gone.", (), True),
+                ("swap", "Swap arms", "End the slot's other arm, start this one.", _START, True),
+                ("restart", "Restart", "End a server and start it again.", _START, True),
+            )
+        ),
         Verb("replay.toggle", "Play or pause", "Play or pause the replay.", "space", Need.REPLAY),
         Verb(
             "replay.faster",
@@ -262,8 +304,8 @@ VERBS: dict[str, Verb] = {
         Verb("logs.pause", "Pause the log", "Hold the log still; lines go on arriving.", "p"),
         Verb("logs.page_up", "Log page up", "A page back in the log.", "pageup"),
         Verb("logs.page_down", "Log page down", "A page on in the log.", "pagedown"),
-        Verb("logs.line_up", "Log line up", "A line back in the log.", "shift+up,K"),
-        Verb("logs.line_down", "Log line down", "A line on in the log.", "shift+down,J"),
+        Verb("logs.line_up", "Line above", "Point at the log line above.", "shift+up,K"),
+        Verb("logs.line_down", "Line below", "Point at the log line below.", "shift+down,J"),
         Verb("logs.left", "Log left", "Scroll the log left.", "shift+left,H"),
         Verb("logs.right", "Log right", "Scroll the log right.", "shift+right,L"),
         *(
@@ -279,6 +321,36 @@ VERBS: dict[str, Verb] = {
                 1,
             )
         ),
+        Verb(
+            "logs.open", "Open the line", "What a log line says, and what a failure means.", "enter"
+        ),
+        Verb("logs.filter", "Filter", "Show only log lines with a pattern.", "slash"),
+        Verb("logs.exclude", "Exclude", "Hide log lines with a pattern.", "exclamation_mark"),
+        Verb("logs.highlight", "Highlight", "Mark and count a pattern, hide nothing.", "asterisk"),
+        Verb("logs.next_match", "Next match", "To the next log line that matches.", "n"),
+        Verb("logs.previous_match", "Previous match", "To the match before.", "N"),
+        Verb("logs.case", "Case", "Let upper and lower case differ in patterns, or not.", "C"),
+        Verb("logs.word", "Whole words", "Let patterns find whole words only, or not.", "W"),
+        Verb("logs.clear", "Show all lines", "End filter, highlight and preset.", "backspace"),
+        Verb(
+            "logs.quiet", "Hide noise", "Hide health polls, then access lines, then all noise.", "u"
+        ),
+        Verb("logs.fold", "Fold", "Fold tracebacks and repeats, or show every line.", "F"),
+        Verb("logs.wrap", "Wrap", "Let long lines go on in further rows, or cut them.", "w"),
+        Verb("logs.zone", "Times", "Lead log lines with their time in one zone, or not.", "Z"),
+        Verb("logs.time", "Log to time", "To the first log line of a time.", "t"),
+        Verb("logs.next_error", "Next log error", "To the next error.", "right_square_bracket"),
+        Verb(
+            "logs.previous_error", "Log error before", "To the error before.", "left_square_bracket"
+        ),
+        Verb("logs.next_marker", "Log to marker", "To the next marker.", "right_curly_bracket"),
+        Verb(
+            "logs.previous_marker", "Log marker before", "To the one before.", "left_curly_bracket"
+        ),
+        Verb("logs.select", "Select lines", "Begin a selection of log lines, or end it.", "v"),
+        Verb("logs.copy", "Copy lines", "Copy the selected lines, or the one pointed at.", "y"),
+        Verb("logs.save", "Save lines", "Write log lines to a new file.", "s"),
+        Verb("logs.layout", "Lay out logs", "One log, all merged, or side by side.", "ampersand"),
         Verb("view.maximise", "Maximise", "Give the focused pane the whole screen.", "z"),
         Verb("view.next", "Next pane", "Move to the next pane.", "tab"),
         Verb("view.previous", "Previous pane", "Move to the pane before.", "shift+tab"),
