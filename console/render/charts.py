@@ -1,232 +1,241 @@
-"""What was measured, drawn: runs of both arms, the live rate, acceptance, the cycle, the history.
+"""The one canvas with axes: points in, lines of text out. The only module that knows plotext.
 
-Arms are told apart by marker and label before any colour. Figures come from State as they are; a
-figure nobody measured is dotted and named.
+plotext 5 keeps one global figure and gives up on what is not finite, so that everything is made
+finite, clamped and thinned before it gets there. It draws axes and points; lines, for which it
+needs 5 us a dot, are drawn here into its canvas. A marker's role follows from the marker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from console.bench.breakeven import Cycle
-from console.bench.metrics import Figures
-from console.bench.stats import Interval, log_interval
-from console.model.clock import utc_from_text
-from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.label import label
-from console.render.plot import BRAILLE, LEVEL, MOST_LOOKED_AT, Axes, Points, plotted
-from console.render.spans import cells, joined
-from console.render.units import rate
-from console.stream.measured import figures_of
-from console.stream.run_events import AssumptionStated
-from console.stream.series import Columns
-from console.stream.session_events import HistoryKnown
-from console.stream.state import Bench, State
 
-MARKS: dict[Arm, tuple[str, str, Role]] = {
-    Arm.BASELINE: ("●", "┃", Role.BASELINE),
-    Arm.SPECULATIVE: ("▲", "║", Role.SPECULATIVE),
-}
-"""Of each arm: the mark of a run, of its interval, and the role."""
-WARM_UP, VOID = "·", "×"
-RUNS_TITLE = "tok/s per run, decode only"
-GAP = 3
+MOST_POINTS = 400
+"""Of all series together: plotext takes 5 us a point, and no chart is wider."""
+MOST_LOOKED_AT = 4000
+FARTHEST = 1e9
+LEAST_WIDTH, LEAST_HEIGHT = 24, 5
+MOST_WIDTH, MOST_HEIGHT = 400, 100
+BRAILLE = "braille"
+LEVEL = "┄"
+MOST_LEVELS = 8
+_BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
+"""Of a braille cell: the bits of its left and its right dots, from the top."""
+_CODES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+Pair = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """The benchmarks of both arms that a chart shows."""
+class Points:
+    """A series: (x, y) pairs, the marker they are drawn with and its role; BRAILLE joins them by
+    lines, in the order of x."""
 
-    baseline: Bench | None
-    speculative: Bench | None
-
-    def both(self) -> tuple[tuple[Arm, Bench], ...]:
-        """Those that are there, the baseline first."""
-        pairs = ((Arm.BASELINE, self.baseline), (Arm.SPECULATIVE, self.speculative))
-        return tuple((arm, bench) for arm, bench in pairs if bench is not None)
+    pairs: Sequence[Pair]
+    marker: str
+    role: Role
 
 
-def shown(state: State) -> Shown:
-    """What was compared last, with anything newer in its place; else the newest of each arm."""
-    found: dict[Arm, Bench] = {}
-    for bench in state.benches.values():
-        if bench.started is not None:
-            found[bench.started.arm] = bench
-    return Shown(found.get(Arm.BASELINE), found.get(Arm.SPECULATIVE))
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Ticks of the x axis by position; the y axis finds its own. `floor`: y that must be shown.
+    `levels`: values drawn as dotted lines across, in `level_role`."""
+
+    ticks: Mapping[float, str] = field(default_factory=dict)
+    floor: float | None = None
+    levels: Sequence[float] = ()
+    level_role: Role = Role.NOTE
 
 
-def runs_chart(state: State, width: int, height: int) -> tuple[Spans, ...]:
-    """tok/s of every run of both arms with their intervals, assumptions dotted, a legend below;
-    () where nothing was measured."""
-    arms = shown(state).both()
-    if not any(bench.runs for _, bench in arms):
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What the canvas shows."""
+
+    first: float
+    last: float
+    low: float
+    high: float
+
+
+def plotted(series: Sequence[Points], axes: Axes, width: int, height: int) -> tuple[Spans, ...]:
+    """A chart of at most `height` lines and `width` cells; () where nothing can be shown."""
+    width, height = min(width, MOST_WIDTH), min(height, MOST_HEIGHT)
+    each = max(1, len(series))
+    drawn = [
+        (points, thinned(finite(points.pairs, MOST_LOOKED_AT // each), MOST_POINTS // each))
+        for points in series
+    ]
+    drawn = [(points, pairs) for points, pairs in drawn if pairs]
+    if not drawn or width < LEAST_WIDTH or height < LEAST_HEIGHT:
         return ()
-    series: list[Points] = []
-    ticks: dict[float, str] = {}
-    at = 1.0
-    for arm, bench in arms:
-        series += _arm_points(arm, bench, at, ticks)
-        at += len(bench.runs) + GAP
-    legend = _legend(arms, list(state.assumptions.values()), width)
-    levels = [stated.decode_tok_s for stated in state.assumptions.values()]
-    lines = plotted(series, Axes(ticks, levels=levels), width, height - len(legend) - 1)
-    title = (Span(RUNS_TITLE, Role.DIM),)
-    return (title, *lines, *legend) if lines else (title, *legend)
+    levels = [y for _, y in finite([(0.0, y) for y in axes.levels])][:MOST_LEVELS]
+    box = _box([pair for _, pairs in drawn for pair in pairs], levels, axes.floor)
+    rows = _rows(drawn, axes, box, width, height)
+    for level in levels:
+        _draw_level(rows, level, box, width)
+    for points, pairs in drawn:
+        if points.marker == BRAILLE:
+            _draw_line(rows, pairs, box)
+    roles = {LEVEL: axes.level_role, **{points.marker: points.role for points, _ in drawn}}
+    line_role = next((p.role for p, _ in drawn if p.marker == BRAILLE), Role.TEXT)
+    texts = ("".join(row).rstrip()[:width] for row in rows)
+    return tuple(tuple(_spans(text, roles, line_role)) for text in texts if text)
 
 
-def _arm_points(arm: Arm, bench: Bench, at: float, ticks: dict[float, str]) -> list[Points]:
-    mark, bar, role = MARKS[arm]
-    good: list[tuple[float, float]] = []
-    void: list[tuple[float, float]] = []
-    warm: list[tuple[float, float]] = []
-    for number, run in enumerate(bench.runs):
-        ticks[at + number] = "w" if run.warm_up else arm.value[0].upper()
-        if run.decode_tok_s is not None:
-            kind = warm if run.warm_up else void if run.void else good
-            kind.append((at + number, run.decode_tok_s))
-    found = [Points(warm, WARM_UP, Role.DIM), Points(void, VOID, Role.WARNING)]
-    found.append(Points(good, mark, role))
-    mean = mean_of(bench)
-    if mean is not None:
-        right = at + len(bench.runs)
-        span = [mean.low + (mean.high - mean.low) * n / 20 for n in range(21)]
-        found.append(Points([(right, y) for y in span], bar, role))
+def _box(pairs: Sequence[Pair], levels: Sequence[float], floor: float | None) -> Box:
+    """Everything, with a little room above and below, and at the right for a tick's label."""
+    xs, ys = [x for x, _ in pairs], [*(y for _, y in pairs), *levels]
+    first, last, low, high = min(xs), max(xs), min(ys), max(ys)
+    if floor is not None:
+        low = min(low, floor)
+    room = (high - low) * 0.05 or max(abs(high) * 0.05, 0.5)
+    bottom = low if low == floor else low - room
+    return Box(first, last + ((last - first) * 0.03 or 1.0), bottom, high + room)
+
+
+def _rows(
+    drawn: Sequence[tuple[Points, Sequence[Pair]]], axes: Axes, box: Box, width: int, height: int
+) -> list[list[str]]:
+    """What plotext makes: axes and points, character by character."""
+    import plotext
+
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plot_size(width, height)
+    plotext.xaxes(True, False)
+    plotext.yaxes(True, False)
+    for points, pairs in drawn:
+        kept = pairs[:1] if points.marker == BRAILLE else pairs
+        marker = "⠀" if points.marker == BRAILLE else points.marker
+        plotext.scatter([x for x, _ in kept], [y for _, y in kept], marker=marker)
+    plotext.xlim(box.first, box.last)
+    plotext.ylim(box.low, box.high)
+    ticks = y_ticks(box.low, box.high, height)
+    plotext.yticks(list(ticks), list(ticks.values()))
+    shown = {x: name for x, name in axes.ticks.items() if box.first <= x <= box.last}
+    if shown:
+        plotext.xticks(list(shown), list(shown.values()))
+    else:
+        plotext.xfrequency(0)
+    text = _CODES.sub("", str(plotext.build()))
+    return [list(row) for row in text.split("\n")][:height]
+
+
+def _canvas(rows: list[list[str]]) -> tuple[list[list[str]], int]:
+    """The rows right of the y axis, and the column where they begin."""
+    axis = next((row.index(char) for row in rows for char in "┤│" if char in row), -1)
+    if axis < 0:
+        return [], 0
+    return [row for row in rows if len(row) > axis and row[axis] in "┤│"], axis + 1
+
+
+def _draw_level(rows: list[list[str]], level: float, box: Box, width: int) -> None:
+    """A dotted line across, behind everything else."""
+    canvas, start = _canvas(rows)
+    if canvas:
+        share = (box.high - level) / (box.high - box.low)
+        row = canvas[min(len(canvas) - 1, max(0, round(share * (len(canvas) - 1))))]
+        row += " " * (width - len(row))
+        row[start:width] = [LEVEL if char == " " else char for char in row[start:width]]
+
+
+def _draw_line(rows: list[list[str]], pairs: Sequence[Pair], box: Box) -> None:
+    """Join the points by lines of dots, two a cell across and four down, where nothing stands."""
+    canvas, start = _canvas(rows)
+    if not canvas:
+        return
+    wide = 2 * (max(map(len, canvas)) - start)
+    tall = 4 * len(canvas)
+    dots: dict[tuple[int, int], int] = {}
+    for column, (low, high) in _columns(pairs, box, wide, tall).items():
+        for dot in range(low, high + 1):
+            cell = (dot // 4, column // 2)
+            dots[cell] = dots.get(cell, 0) | _BITS[column % 2][dot % 4]
+    for (down, across), bits in dots.items():
+        row, place = canvas[down], start + across
+        row += " " * (place + 1 - len(row))
+        if row[place] in (" ", "⠀", LEVEL):
+            row[place] = chr(0x2800 + bits)
+
+
+def _columns(pairs: Sequence[Pair], box: Box, wide: int, tall: int) -> dict[int, tuple[int, int]]:
+    """For each column of dots the highest and the lowest dot that the line touches there."""
+    found: dict[int, tuple[int, int]] = {}
+
+    def touch(column: int, dot: float) -> None:
+        at = min(tall - 1, max(0, round(dot)))
+        low, high = found.get(column, (at, at))
+        found[column] = (min(low, at), max(high, at))
+
+    last: tuple[int, float] | None = None
+    for x, y in sorted(pairs):
+        column = min(wide - 1, int((x - box.first) / (box.last - box.first) * wide))
+        dot = (box.high - y) / (box.high - box.low) * (tall - 1)
+        if last is not None:
+            for between in range(last[0], column):
+                share = (between - last[0]) / (column - last[0])
+                touch(between, last[1] + share * (dot - last[1]))
+        if last is not None and last[0] == column:
+            touch(column, last[1])
+        touch(column, dot)
+        last = (column, dot)
     return found
 
 
-def mean_of(bench: Bench) -> Interval | None:
-    """Geometric mean of the runs that count with its 95 % interval; None with fewer than two."""
-    found = (figures_of(run) for run in bench.runs if not run.void and not run.warm_up)
-    rates = [figures.decode_tok_s for figures in found if isinstance(figures, Figures)]
-    return log_interval(rates) if len(rates) > 1 else None
-
-
-def _legend(
-    arms: Sequence[tuple[Arm, Bench]], believed: Sequence[AssumptionStated], width: int
-) -> tuple[Spans, ...]:
-    """`● baseline 62.9 [62.6, 63.2]`, side by side where there is room."""
-    parts: list[Spans] = []
-    for arm, bench in arms:
-        mark, bar, role = MARKS[arm]
-        mean = mean_of(bench)
-        told = rate(mean.mid) if mean else "–"
-        between = f" {bar} [{rate(mean.low)}, {rate(mean.high)}]" if mean else ""
-        parts.append((Span(f"{mark} {arm.value} ", role), Span(told, Role.STRONG), Span(between)))
-    for stated in believed:
-        text = f"{LEVEL} {stated.decode_tok_s:g} assumed ({label(stated.name)})"
-        parts.append((Span(text, Role.NOTE),))
-    lines: list[Spans] = []
-    for part in parts:
-        together = joined((lines[-1], part), "    ") if lines else part
-        if lines and cells(together) <= width:
-            lines[-1] = together
-        else:
-            lines.append(part)
-    return tuple(lines)
-
-
-def live_chart(columns: Columns, arm: Arm, width: int, height: int) -> tuple[Spans, ...]:
-    """The live decode rate over time, seconds before the newest sample on the x axis."""
-    if not columns.t_us:
-        return ()
-    newest = columns.t_us[-1]
-    step = 1 + len(columns.t_us) // MOST_LOOKED_AT
-    pairs = [
-        ((t_us - newest) / 1e6, value)
-        for t_us, value in zip(columns.t_us[::step], columns.value[::step], strict=True)
+def finite(pairs: Sequence[Pair], most: int = MOST_LOOKED_AT) -> list[Pair]:
+    """The pairs that are numbers, brought within ±1e9; of a great many, evenly chosen ones."""
+    return [
+        (max(-FARTHEST, min(FARTHEST, x)), max(-FARTHEST, min(FARTHEST, y)))
+        for x, y in pairs[:: 1 + len(pairs) // most]
+        if math.isfinite(x) and math.isfinite(y)
     ]
-    first = pairs[0][0]
-    ticks = {first: f"{first:.0f} s", first / 2: f"{first / 2:.0f} s", 0.0: "now"}
-    line = Points(pairs, BRAILLE, MARKS[arm][2])
-    lines = plotted([line], Axes(ticks, floor=0.0), width, height - 1)
-    return ((Span("tok/s now", Role.DIM),), *lines) if lines else ()
 
 
-def acceptance_chart(bench: Bench, width: int) -> tuple[Spans, ...]:
-    """How often a draft is right at each position, one bar each; () where that is not told."""
-    shares: dict[int, list[float]] = {}
-    for run in bench.runs:
-        figures = dict(run.figures)
-        for name, value in figures.items():
-            position = name.removeprefix("accept_")
-            if name.startswith("accept_") and position.isdecimal() and not run.void:
-                shares.setdefault(int(position), []).append(value)
-    if not shares:
-        return ()
-    lines: list[Spans] = [(Span("share of passes with the draft right, by position", Role.DIM),)]
-    room = max(4, width - 12)
-    for place in sorted(shares)[:16]:
-        known = [max(0.0, min(1.0, share)) for share in shares[place] if share == share]
-        if not known:
-            continue
-        mean = sum(known) / len(known)
-        bar = "█" * round(mean * room)
-        head, end = Span(f"{place:>3} ", Role.DIM), Span(f" {100 * mean:.0f} %")
-        lines.append((head, Span(bar, Role.SPECULATIVE), end))
-    return tuple(lines)
+def thinned(pairs: Sequence[Pair], most: int = MOST_POINTS) -> Sequence[Pair]:
+    """At most so many pairs over the whole stretch; of each part its lowest and highest, so that a
+    dip or a peak never vanishes."""
+    if len(pairs) <= most:
+        return pairs
+    parts, found = max(1, most // 2), list[Pair]()
+    for number in range(parts):
+        part = pairs[number * len(pairs) // parts : (number + 1) * len(pairs) // parts]
+        low, high = min(part, key=_y), max(part, key=_y)
+        found += [low, high] if low[0] <= high[0] else [high, low]
+    return found
 
 
-def cycle_chart(cycle: Cycle, width: int) -> tuple[Spans, ...]:
-    """One token of the baseline and one verify cycle to the same scale, verify and the rest apart
-    where the server tells them."""
-    base_ms = 1e3 / cycle.base_tok_s
-    longest = max(base_ms, cycle.cycle_ms)
-    room = max(8, width - 12)
-
-    def bar(ms: float, char: str) -> str:
-        return char * max(1, round(room * min(1.0, max(0.0, ms / longest))))
-
-    base = (
-        Span("baseline    ", Role.BASELINE),
-        Span(bar(base_ms, "█"), Role.BASELINE),
-    )
-    if cycle.verify_ms is None or cycle.rest_ms is None:
-        parts: Spans = (Span(bar(cycle.cycle_ms, "█"), Role.SPECULATIVE),)
-        told = f"cycle {cycle.cycle_ms:.1f} ms for {cycle.length:.2f} tokens; "
-        told += "the server does not tell verify and draft apart"
-    else:
-        verify, rest = bar(cycle.verify_ms, "█"), bar(cycle.rest_ms, "▒")
-        parts = (Span(verify, Role.SPECULATIVE), Span(rest, Role.NOTE))
-        told = f"cycle {cycle.cycle_ms:.1f} ms for {cycle.length:.2f} tokens: "
-        told += f"█ verify {cycle.verify_ms:.1f} ms, ▒ draft and rest {cycle.rest_ms:.1f} ms"
-    need = f"one token {base_ms:.1f} ms; break-even at {cycle.break_even:.2f} tokens a cycle"
-    return (
-        base,
-        (Span("speculative ", Role.SPECULATIVE), *parts),
-        (Span(told),),
-        (Span(need, Role.DIM),),
-    )
+def _y(pair: Pair) -> float:
+    return pair[1]
 
 
-_CHANGES = (("environment", "E"), ("reboot", "B"), ("restart", "R"))
+def y_ticks(low: float, high: float, height: int) -> dict[float, str]:
+    """Round values between the limits, one for every two or three lines."""
+    most = max(2, min(10, int((height - 2) / 1.5)))
+    step = 10.0 ** math.floor(math.log10((high - low) / most))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
+    first = math.ceil(low / step)
+    values = [(first + n) * step for n in range(most + 1) if (first + n) * step <= high]
+    digits = max(0, -math.floor(math.log10(step)))
+    return {value: f"{value:,.{min(digits, 6)}f}" for value in values}
 
 
-def history_chart(history: HistoryKnown, width: int, height: int) -> tuple[Spans, ...]:
-    """Earlier baselines, oldest left, with E where the environment changed, R for a restart and B
-    for a reboot below."""
-    marks = dict(history.values)
-    pairs, ticks = [], {}
-    for number, (when, tok_s) in enumerate(history.figures[-60:]):
-        pairs.append((float(number), tok_s))
-        changed = marks.get(when, "")
-        letter = next((letter for word, letter in _CHANGES if word in changed), "")
-        if letter:
-            ticks[float(number)] = letter
-    role = MARKS[Arm.BASELINE][2]
-    lines = plotted([Points(pairs, "●", role)], Axes(ticks), width, height - 2)
-    if not lines:
-        return ()
-    first, last = (_day(history.figures[place][0]) for place in (-len(pairs), -1))
-    head = (Span("baseline of record, tok/s", Role.DIM),)
-    foot = f"{first} to {last} · E environment changed, R restarted, B rebooted"
-    return (head, *lines, (Span(foot, Role.DIM),))
-
-
-def _day(utc: str) -> str:
-    try:
-        return utc_from_text(utc).strftime("%Y-%m-%d")
-    except ValueError:
-        return "?"
+def _spans(row: str, roles: Mapping[str, Role], line_role: Role) -> Iterable[Span]:
+    """A row cut where the role changes: markers by their own, the frame and its numbers dim."""
+    held, role = "", Role.DIM
+    for char in row:
+        own = roles.get(char)
+        if own is None:
+            own = line_role if "\u2800" < char <= "\u28ff" else Role.DIM
+        if own is not role and char != " ":
+            if held:
+                yield Span(held, role)
+            held, role = "", own
+        held += char
+    if held:
+        yield Span(held, role)

@@ -19,8 +19,8 @@ from console.bench.breakeven import Cycle
 from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.text import Clean
-from console.render import charts
-from console.render.plot import BRAILLE, Axes, Points, plotted
+from console.render import bench_charts as charts
+from console.render.charts import BRAILLE, Axes, Points, plotted
 from console.render.spans import cells
 from console.stream.fold import fold_all
 from console.stream.run_events import AssumptionStated, BenchStarted, RunMeasured

@@ -18,8 +18,8 @@ from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Spans, plain_text
 from console.model.text import Clean
-from console.render import charts
-from console.render.plot import BRAILLE, Axes, Points, finite, plotted, thinned, y_ticks
+from console.render import bench_charts as charts
+from console.render.charts import BRAILLE, Axes, Points, finite, plotted, thinned, y_ticks
 from console.stream.series import Columns
 from console.stream.session_events import HistoryKnown
 from console.stream.state import State
