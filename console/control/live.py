@@ -107,6 +107,8 @@ class Live:
         match verb:
             case "health":
                 path = str(given.get("path", "/health"))
+                if given.get("follow"):
+                    self._attend(server)
                 seen = await self._watch.ask_health(server, path)
                 return health_outcome(self.timeline.state, seen, expected_code(given))
             case "tail":
@@ -133,6 +135,12 @@ class Live:
                 return plan_outcome(given, self._masks)
             case _:
                 return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
+
+    def _attend(self, server: str) -> None:
+        """Follow all that tells how far a server is; what is followed already goes on."""
+        self._watch.follow_log(server)
+        self._watch.follow_health(server)
+        self._watch.follow_status(server)
 
     async def _tail(self, server: str, count: int) -> Outcome:
         """The log's last lines once its feed has said what it finds."""
