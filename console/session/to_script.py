@@ -18,7 +18,13 @@ from console.session.words import position
 from console.stream.codec import quote
 from console.stream.events import Event
 from console.stream.fact import Standing
-from console.stream.run_events import ActFinished, ActRequested, BenchStarted, VerdictReached
+from console.stream.run_events import (
+    ActFinished,
+    ActRequested,
+    BenchFinished,
+    BenchStarted,
+    VerdictReached,
+)
 from console.stream.server_events import StandingChanged
 from console.stream.session_events import MarkerPut, NoteWritten, StepFinished, StepStarted
 
@@ -28,6 +34,7 @@ _KINDS = (
     "act",
     "act_end",
     "bench",
+    "bench_end",
     "marker",
     "note",
     "standing",
@@ -39,7 +46,9 @@ _ID = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _OWN_ID = re.compile(r"step\d+")
 _UNTIL = re.compile(r"(log:/.+?/|[a-z]+): ")
 _HEALTH = re.compile(r"(/\S*) (\d{3}) in ")
+_PROTOCOL = re.compile(r"look|story|quick|confirmed")
 _TOOK = 2
+_LONG_US = 15 * US_PER_S
 _LEAST_S = 60
 _UP = (Standing.ALIVE, Standing.GENERATING, Standing.IDLE)
 
@@ -78,7 +87,8 @@ class _Telling:
         self.scripted = "step_end" in journal.index.kinds
         self.ids: set[str] = set()
         self.inside: StepStarted | None = None
-        self.text = ""
+        self.inner: Mapping[str, Value] = {}
+        self.benches: dict[str, BenchStarted] = {}
         self.waiting: dict[str, int] = {}
         self.waits = 0
 
@@ -89,45 +99,56 @@ class _Telling:
             if index.kind_of(number) in _KINDS:
                 event = self.journal.event(number)
                 if event is not None:
-                    yield from self._scripted(event) if self.scripted else self._by_hand(event)
+                    yield from self._told(event)
 
-    def _scripted(self, event: Event) -> Iterator[str]:
-        """A script ran: its steps, and nothing that follows from them."""
+    def _told(self, event: Event) -> Iterator[str]:
+        if isinstance(event, BenchStarted):
+            self.benches[event.bench] = event
+        known = self._known(event)
         match event:
             case StepStarted():
-                self.inside, self.text = event, ""
-            case MarkerPut() | NoteWritten():
-                said = event.name if isinstance(event, MarkerPut) else event.text
-                verb = "marker" if isinstance(event, MarkerPut) else "note"
-                if self.inside is not None and self.inside.verb == verb:
-                    self.text = said
-                else:
-                    yield from self._step(verb, "", {VERBS[verb].sole: said})
+                self.inside, self.inner = event, {}
             case StepFinished():
-                self.inside = None
                 yield from self._finished(event)
+                self.inside = None
+            case _ if self.inside is not None:
+                if known is not None and known[0] == self.inside.verb:
+                    self.inner = known[2]
+            case _ if known is not None:
+                yield from self._step(*known, event.t_us, took_us=self._took(event))
+            case StandingChanged() if not self.scripted:
+                yield from self._standing(event)
+            case ActFinished() if event.outcome != "done":
+                yield f"# {position(event.t_us)} it ended: {_comment(event.outcome)}\n"
             case _:
                 return
 
-    def _by_hand(self, event: Event) -> Iterator[str]:
-        """A person was there: markers, notes, acts, and waiting until a server was up."""
+    def _known(self, event: Event) -> tuple[str, str, Mapping[str, Value]] | None:
+        """Verb, server and arguments that an event alone tells."""
         match event:
             case MarkerPut():
-                yield from self._step("marker", "", {"name": event.name})
+                return "marker", "", {"name": event.name}
             case NoteWritten():
-                yield from self._step("note", "", {"text": event.text})
-            case StandingChanged():
-                yield from self._standing(event)
+                return "note", "", {"text": event.text}
             case ActRequested():
-                yield from self._step(event.verb, event.server, {}, event.t_us)
-            case ActFinished() if event.outcome != "done":
-                yield f"# {position(event.t_us)} it ended: {_comment(event.outcome)}\n"
-            case BenchStarted():
-                yield from self._step("bench", event.server, {}, event.t_us)
+                return event.verb, event.server, {}
+            case BenchFinished() if event.bench in self.benches:
+                started = self.benches[event.bench]
+                return "bench", started.server, _bench(started)
             case VerdictReached():
-                yield f"# {position(event.t_us)} the verdict was {_comment(event.verdict)}\n"
+                arms = {"baseline": event.baseline, "speculative": event.speculative}
+                named: dict[str, Value] = {
+                    arm: self.benches[name].server if name in self.benches else name
+                    for arm, name in arms.items()
+                }
+                return "compare", "", {**named, "expect": event.verdict}
             case _:
-                return
+                return None
+
+    def _took(self, event: Event) -> int | None:
+        if isinstance(event, BenchFinished):
+            return event.t_us - self.benches[event.bench].t_us
+        return None
 
     def _standing(self, event: StandingChanged) -> Iterator[str]:
         if event.standing not in _UP:
@@ -146,10 +167,17 @@ class _Telling:
             yield f"# {position(event.t_us)} failed that night (exit {event.exit}): {said}\n"
             return
         results = {plain(name): plain(value) for name, value in event.results}
-        arguments = _arguments(event.verb, plain(event.text), results, self.text)
-        took_us = _number(results.get("waited_us", ""))
+        arguments = self.inner or _arguments(event.verb, plain(event.text), results)
+        took_us = event.t_us - self.inside.t_us if self.inside is not None else 0
+        waited_us = _number(results.get("waited_us", "")) or 0
+        longest_us = max(took_us, waited_us)
         yield from self._step(
-            event.verb, event.server, arguments, event.t_us, took_us=took_us, step_id=event.step
+            event.verb,
+            event.server,
+            arguments,
+            event.t_us,
+            took_us=longest_us if longest_us > _LONG_US or event.verb == "wait" else None,
+            step_id=event.step,
         )
 
     def _step(
@@ -163,6 +191,7 @@ class _Telling:
         step_id: str = "",
     ) -> Iterator[str]:
         spec = VERBS.get(verb)
+        arguments = {name: value for name, value in arguments.items() if value != ""}
         why_not = _why_not(spec, arguments)
         if spec is None or why_not:
             said = _comment(f"{verb} {server}".rstrip())
@@ -180,7 +209,20 @@ class _Telling:
         yield ""
 
 
-def _arguments(verb: str, text: str, results: Mapping[str, str], said: str) -> Mapping[str, Value]:
+def _bench(started: BenchStarted) -> dict[str, Value]:
+    """The arguments of a benchmark, as far as its start tells them."""
+    workload = {plain(name): plain(value) for name, value in started.workload}
+    found: dict[str, Value] = {}
+    if _PROTOCOL.fullmatch(started.protocol):
+        found["protocol"] = started.protocol
+    for name in ("runs", "tokens"):
+        number = _number(workload.get(name, ""))
+        if number:
+            found[name] = number
+    return found
+
+
+def _arguments(verb: str, text: str, results: Mapping[str, str]) -> Mapping[str, Value]:
     """The arguments of a step that passed, as far as its results and its text tell them."""
     match verb:
         case "health":
@@ -193,15 +235,10 @@ def _arguments(verb: str, text: str, results: Mapping[str, str], said: str) -> M
         case "wait":
             until = _UNTIL.match(text)
             return {"until": until[1] if until else "health", **_expect(results)}
-        case "marker":
-            return {"name": said}
-        case "note":
-            return {"text": said}
+        case "save":
+            return {"file": results.get("file", "")}
         case _:
-            fields = VERBS[verb].script if verb in VERBS else None
-            return {
-                field.name: results[field.name] for field in fields or () if field.name in results
-            }
+            return {}
 
 
 def _expect(results: Mapping[str, str]) -> dict[str, Value]:
