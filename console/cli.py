@@ -110,6 +110,16 @@ def _add_script_options(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--quiet", action="store_true", help="script: tell only what failed")
     made.add_argument("--dry-run", action="store_true", help="script: look, but change nothing")
+    made.add_argument(
+        "--apply", action="store_true", help="permit changes on hosts (else read-only)"
+    )
+    made.add_argument(
+        "--yes-target",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="script: changes to this server are confirmed",
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

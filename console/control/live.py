@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
 from console.control.benching import Benches
 from console.control.environments import plan_outcome, read_now
+from console.control.guard import READ_ONLY
 from console.control.port import Argument, Outcome
 from console.model.clock import Clock
 from console.model.exits import Exit
@@ -30,6 +31,7 @@ from console.stream.timeline import Timeline
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from console.control.acting import Acts
     from console.services.live import Watch
 
 _SETTLE_S = 0.3
@@ -45,6 +47,7 @@ class Live:
         clock: Clock,
         masks: Masks,
         recorder: Recorder | None,
+        acts: Acts | None = None,
     ) -> None:
         self.timeline = timeline
         self._watch = watch
@@ -52,6 +55,7 @@ class Live:
         self._masks = masks
         self._recorder = recorder
         self.benches = Benches(watch, timeline, clock, masks)
+        self._acts = acts
 
     @property
     def playback(self) -> None:
@@ -78,7 +82,7 @@ class Live:
             case Need.REPLAY:
                 return "only in a replay"
             case Need.UNLOCK:
-                return "read-only: nothing on a host is changed"
+                return READ_ONLY if self._acts is None else self._acts.guard.refusal()
 
     async def pass_time(self, seconds: float) -> bool:
         """Wait; there is always more time."""
@@ -95,6 +99,9 @@ class Live:
         """Do it."""
         given = arguments or {}
         why_not = self.can(verb)
+        if self._acts is not None and verb in VERBS and VERBS[verb].need is Need.UNLOCK:
+            # No deadline around it: an act has its own, and says what it leaves behind.
+            return await self._acts.do(verb, server, given)
         if why_not is not None:
             return Outcome(Exit.GUARD, Clean(why_not))
         try:
@@ -129,6 +136,8 @@ class Live:
                 return self.benches.compare(given)
             case "assume":
                 return self.benches.assume(given)
+            case "unlock" | "lock" if self._acts is not None:
+                return self._acts.unlock() if verb == "unlock" else self._acts.lock()
             case "env":
                 return await read_now(self._watch, server, given, self.timeline, self._masks)
             case "plan":

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.control.guard import Guard
 from console.model.ask import Ask
 from console.model.clock import Pace, SystemClock, utc_text
 from console.model.exits import Exit, NotStarted
@@ -70,6 +71,7 @@ class LiveSession:
     @asynccontextmanager
     async def live(self, stage: Stage, ask: Ask, *, on_demand: bool) -> AsyncIterator[Live]:
         """Watch the fleet and record, for as long as the body runs."""
+        from console.control.acting import Acts
         from console.control.live import Live
         from console.services.live import watch_fleet
 
@@ -91,7 +93,10 @@ class LiveSession:
                 for text in (*stage.hints, *told):
                     said = clean(text, self.masks)
                     timeline.emit(Noticed(Clean("session"), Clean("note"), said))
-                yield Live(watch, timeline, self.clock, self.masks, recorder)
+                path = str(recorder.path) if recorder is not None else ""
+                guard = self._guard(attended=not on_demand)
+                acts = Acts(watch, timeline, self.clock, self.pace, self.masks, ask, guard, path)
+                yield Live(watch, timeline, self.clock, self.masks, recorder, acts)
         except WireError as error:
             raise NotStarted(error.kind.exit, str(error)) from error
         finally:
@@ -101,6 +106,13 @@ class LiveSession:
             timeline.emit(SessionClosed(Clean("left")))
             if recorder is not None:
                 recorder.close()
+
+    def _guard(self, *, attended: bool) -> Guard:
+        """What the command line permits; a script's dry run permits looking only."""
+        options = self._options
+        named = frozenset(options.yes_target)
+        dry = bool(options.dry_run and options.script)
+        return Guard(self.clock, self.pace, options.apply, named, dry, attended)
 
     def _opened(self, stage: Stage) -> SessionOpened:
         return SessionOpened(

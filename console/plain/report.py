@@ -20,6 +20,7 @@ from console.model.failure import Failure
 from console.model.text import Clean, plain
 from console.stream.fact import Recording
 from console.stream.host_events import LinkChanged
+from console.stream.run_events import ActAdvanced
 from console.stream.server_events import LogGap
 from console.stream.session_events import EventsDropped, Noticed, RecordingChanged
 from console.stream.state import Item, State
@@ -63,6 +64,8 @@ class Report:
                 self._aside(item.subject, f"{item.severity}: {item.text}", loud=loud)
             case RecordingChanged(recording=Recording.STOPPED):
                 self._aside("recording", f"stopped: {item.why}")
+            case ActAdvanced():
+                self._say(item.act.rpartition("-")[2], plain(item.phase), plain(item.text))
             case EventsDropped():
                 self._aside("recording", f"{item.count} events left out: {item.why}")
             case _:

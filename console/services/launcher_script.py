@@ -46,6 +46,8 @@ echo "$p $start $(cat /proc/sys/kernel/random/boot_id)" >"$r.of";
 echo "@recipe $r"; echo "@cwd $c"; echo "@words"; hide <"$r.words"; rm -f "$r.words";
 k=$(sed -n "s/^e //p" "$r" | grep -cvE "^[A-Za-z_][A-Za-z0-9_]*=");
 echo "@variables $(grep -c "^e " "$r") $k";
+if [ "$(readlink "/proc/$p/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; then echo "@elsewhere";
+fi;
 o=$(readlink "/proc/$p/fd/1"); echo "@stdout $o";
 case $o in pipe:*) for q in /proc/[0-9]*; do
 if [ "$(readlink "$q/fd/0" 2>/dev/null)" = "$o" ]; then
@@ -78,6 +80,7 @@ export LC_ALL=C;
 act=$1 name=$2 port=$3 log=$4 base=$5 envfile=$6 become=$7;
 g="$d/port-$port" r="$d/port-$port/$act.recipe" l="$d/port-$port/launch";
 mkdir -p "$g" || no "cannot make $g";
+log=${log:-$g/$name.log};
 told() { echo "@launched $(cat "$l")"; echo "@log $log"; echo "@recipe $r"; echo "@end"; exit 0; };
 if [ -f "$l" ]; then read -r y p b i n <"$l";
 if [ "$y" = "$act" ]; then told; fi;
@@ -110,6 +113,7 @@ if ! ( set -C; echo "$act" >"$g/$act.claim" ) 2>/dev/null; then
 k=0; while [ $k -lt 50 ]; do if [ "$(sed "s/ .*//" "$l" 2>/dev/null)" = "$act" ]; then told; fi;
 sleep 0.1; k=$((k + 1)); done; no "an attempt to launch did not come to an end"; fi;
 ( umask 022; exec setsid env -i /bin/sh -c "$become" sh "$r" </dev/null >>"$log" 2>&1 ) & p=$!;
+ls -t "$g" | sed 1,90d | while read -r x; do rm -f "$g/$x"; done;
 b=$(born "$p");
 echo "$act $p ${b% *} $(cat /proc/sys/kernel/random/boot_id) $name" >"$l.new" && mv "$l.new" "$l"
 || { kill "$p"; no "cannot write $l"; };
@@ -187,6 +191,9 @@ def launch_argv(
     act: str, name: str, port: int, log: str, *, base: str = "", env_file: str = ""
 ) -> list[str]:
     """Launch what `base` (a recipe on the host) and the standard input make together, once.
+
+    Without a `log` its output goes to one in the private folder; of what that keeps for a slot
+    the newest 90 files stay.
 
     Given again with the same act it launches nothing more and prints the same:
     `@launched ACT PID START BOOT NAME`, `@log`, `@recipe`; or `@refused WHY`.

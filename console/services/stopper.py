@@ -29,6 +29,7 @@ class Stopped:
         gpu: what holds GPU memory of it, one text each.
         wedged: memory or processes stay though everything was killed: nothing may be launched.
         changed: it was not what was looked at any more; no signal went out.
+        memory_read: whether GPU memory could be looked at.
     """
 
     survivors: tuple[Seen, ...] = ()
@@ -36,6 +37,7 @@ class Stopped:
     gpu: tuple[str, ...] = ()
     wedged: bool = False
     changed: str = ""
+    memory_read: bool = False
 
     @property
     def gone(self) -> bool:
@@ -180,6 +182,7 @@ class Stopper:
             over_us = self.host.clock.now_us() - begun_us
             patience_s = self.host.pace.kill_grace_s if not left else 0.0
             if (not holder and not gpu) or over_us > patience_s * US_PER_S:
-                return Stopped(tuple(left), holder, gpu, stuck or (killed and bool(left)))
+                wedged = stuck or (killed and bool(left))
+                return Stopped(tuple(left), holder, gpu, wedged, memory_read=now.readable)
             await self.tick()
             await self.host.clock.sleep(self.host.pace.act_look_s)

@@ -1,0 +1,98 @@
+"""Acts: what the verbs adopt, launch, stop, swap and restart do, from request to audit.
+
+Owns the order around an act: refusals first, then a look, the confirmation, the host's lock, the
+act itself, and what the stream and the audit keep of it. One act at a time on a host.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from console.control.acting_request import BadRequest, read_request
+from console.control.acting_turn import Turn
+from console.control.guard import Guard, Refused, never
+from console.control.port import Argument, Outcome
+from console.model.ask import Ask
+from console.model.clock import Clock, Pace
+from console.model.exits import Exit
+from console.model.failure import WireError
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.stream.run_events import ActRefused
+from console.stream.timeline import Timeline
+
+if TYPE_CHECKING:
+    from console.services.live import Watch
+
+
+@dataclass(slots=True)
+class Acts:
+    """The acts of a live session.
+
+    Attributes:
+        session: where the session is recorded, for the audit; empty when it is not.
+    """
+
+    watch: Watch
+    timeline: Timeline
+    clock: Clock
+    pace: Pace
+    masks: Masks
+    ask: Ask
+    guard: Guard
+    session: str = ""
+    _busy: set[str] = field(default_factory=set)
+
+    async def do(self, verb: str, server: str, given: Mapping[str, Argument]) -> Outcome:
+        """Do an act; every refusal is in the stream and has exit code 6."""
+        name = f"{self.clock.utc():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+        entry = self.watch.fleet.server(server)
+        host = self.watch.fleet.host_of(entry).name
+        refusal = never(self.watch.fleet, entry) or self.guard.refusal()
+        if refusal is None and host in self._busy:
+            refusal = f"another act of this console is under way on {host}"
+        if refusal is not None:
+            return self._refused(name, verb, server, refusal)
+        log = entry.log.path if entry.log is not None else ""
+        try:
+            request = read_request(verb, server, given, log, self.pace, self.masks)
+        except BadRequest as error:
+            return Outcome(Exit.USAGE, self.clean(f"{verb}: {error}"))
+        self._busy.add(host)
+        try:
+            return await Turn(self, name, request).go()
+        except Refused as error:
+            return self._refused(name, verb, server, str(error))
+        except WireError as error:
+            return Outcome(error.kind.exit, self.clean(f"{verb}: {error}"))
+        finally:
+            self._busy.discard(host)
+            self.guard.touch()
+
+    def refuse(self, verb: str, server: str, why: str) -> Outcome:
+        """Refuse an act that was not even begun."""
+        return self._refused(f"refused-{secrets.token_hex(3)}", verb, server, why)
+
+    def unlock(self) -> Outcome:
+        """Allow acts for a while."""
+        self.guard.unlock()
+        minutes = self.pace.unlock_idle_s * self.pace.scale / 60
+        return Outcome(Exit.OK, Clean(f"unlocked; read-only again after {minutes:g} idle minutes"))
+
+    def lock(self) -> Outcome:
+        """Read-only again."""
+        self.guard.lock()
+        return Outcome(Exit.OK, Clean("read-only"))
+
+    def _refused(self, act: str, verb: str, server: str, why: str) -> Outcome:
+        text = self.clean(why)
+        names = (self.clean(act), self.clean(verb), self.clean(server))
+        self.timeline.emit(ActRefused(*names, text))
+        return Outcome(Exit.GUARD, self.clean(f"{verb} refused: {why}"))
+
+    def clean(self, text: str) -> Clean:
+        """Text of this console or a host, safe and masked."""
+        return clean(text, self.masks)

@@ -1,0 +1,257 @@
+"""What is in a slot before an act, and what the act would do: looked at, and told in lines.
+
+Owns how it is known whose process that is and which lines a person sees before confirming.
+Changes nothing; an environment that cannot be read is said to be unread, never empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from console.control.acting_request import Request
+from console.model.clock import US_PER_S, Clock, Pace
+from console.model.fleet import Fleet, Server
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.nccl.profile import diff
+from console.services.environ import Reader, port_of
+from console.services.launcher import HostRefused, Launcher, Records, own, shown_command
+from console.services.process import HostCommands, Seen, Tree
+from console.stream.fact import Completeness
+from console.stream.loads import earlier_loads
+from console.stream.server_events import EnvRead
+from console.stream.state import Server as Cell
+from console.stream.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is in a slot.
+
+    Attributes:
+        runs: name of the server that runs there; "" where nobody or nobody knows.
+        before: showable variables of what runs; None where they could not be read.
+        after: showable variables of the recipe to come, without what is wanted over it.
+        words: the command line to come, masked.
+        base: recipe on the host to start from; "" for the fleet file's.
+        no_start: why nothing can be started.
+    """
+
+    server: Server
+    slot: str
+    host: str
+    port: int
+    gpus: tuple[int, ...]
+    tree: Tree
+    records: Records
+    runs: str = ""
+    running: float | None = None
+    queued: float | None = None
+    before: Mapping[str, str] | None = None
+    before_why: str = ""
+    after: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[Clean, ...] = ()
+    base: str = ""
+    no_start: str = ""
+    load_s: float | None = None
+
+    @property
+    def owner(self) -> str:
+        """Who started what runs: `a console`, `adopted` or `somebody else`."""
+        launcher = self.tree.launcher
+        if launcher is not None and own(self.records.launched, launcher.identity):
+            return "a console"
+        if launcher is not None and self.adopted_it(launcher):
+            return "adopted"
+        return "somebody else"
+
+    def adopted_it(self, seen: Seen) -> bool:
+        """Whether the adopted recipe is of that very process."""
+        one = seen.identity
+        return self.records.of == f"{one.pid} {one.start_ticks} {one.boot_id}"
+
+    def reasons(self, request: Request) -> list[str]:
+        """Why the name must be typed."""
+        if self.tree.launcher is None or not request.stops:
+            return []
+        found = (
+            [] if self.owner == "a console" else [{"adopted": "adopted"}.get(self.owner, "foreign")]
+        )
+        if self.running is None:
+            found.append("whether it is busy is not known")
+        elif self.running or self.queued:
+            found.append("busy")
+        if request.kill_s is not None:
+            found.append("KILL")
+        return found
+
+
+@dataclass(slots=True)
+class Looker:
+    """Looks at slots."""
+
+    fleet: Fleet
+    clock: Clock
+    pace: Pace
+    masks: Masks
+    commands: HostCommands
+    launcher: Launcher
+
+    async def look(self, request: Request, state: State, now_us: int) -> Look:
+        """What is there now.
+
+        Raises:
+            WireError: the host was not reached.
+        """
+        server = self.fleet.server(request.server)
+        slot = self.fleet.slot(server.slot)
+        port = port_of(self.fleet, server)
+        tree = await self.commands.tree(port)
+        records = await self.launcher.records(server, port)
+        runs = self._runs(server, tree, records, state)
+        cell = state.servers.get(runs or server.name, Cell())
+        figures = self._figures(cell, now_us)
+        before, why, recipe = await self._environ(server, port)
+        words: tuple[Clean, ...] = ()
+        base = no_start = ""
+        after = texts(recipe)
+        if request.starts:
+            if server.recipe is not None:
+                words = tuple(clean(word, self.masks) for word in server.recipe.argv)
+                if recipe is None or recipe.completeness is Completeness.UNREADABLE:
+                    no_start = f"its environment file: {recipe.why if recipe else 'not read'}"
+            elif records.adopted:
+                base = records.adopted
+            elif request.verb == "restart" and tree.launcher is not None:
+                words, after = tree.launcher.argv, before or {}
+            else:
+                no_start = f"{server.name} has no recipe: neither in the fleet file nor adopted"
+            if base:
+                try:
+                    words, after = await self.launcher.show(base)
+                except HostRefused as error:
+                    no_start = str(error)
+        loads = earlier_loads(state.servers.get(server.name, Cell()).history)
+        seconds = [sum(seconds for _, seconds in one.stages) for one in loads]
+        return Look(
+            server, slot.name, slot.host, port, slot.gpus, tree, records, runs,
+            figures.get(Clean("running")), figures.get(Clean("queued")),
+            before, why, after, words, base, no_start, seconds[0] if seconds else None,
+        )  # fmt: skip
+
+    def _runs(self, server: Server, tree: Tree, records: Records, state: State) -> str:
+        launcher = tree.launcher
+        if launcher is None:
+            return ""
+        if own(records.launched, launcher.identity):
+            assert records.launched is not None
+            return records.launched.server
+        others = [one for one in self.fleet.servers if one.slot == server.slot]
+        for one in others:
+            words = tuple(clean(word, self.masks) for word in one.recipe.argv) if one.recipe else ()
+            if words and launcher.argv[-len(words) :] == words:
+                return one.name
+        for one in others:
+            arm = state.servers.get(one.name, Cell()).arm
+            if arm is not None and arm.arm is one.arm:
+                return one.name
+        return server.name if len(others) == 1 else ""
+
+    def _figures(self, cell: Cell, now_us: int) -> Mapping[Clean, float]:
+        """The newest figures; none where they are old."""
+        metric = cell.metric
+        if metric is None or now_us - metric.t_us > 5 * self.pace.metrics_s * US_PER_S:
+            return {}
+        return dict(metric.figures)
+
+    async def _environ(
+        self, server: Server, port: int
+    ) -> tuple[Mapping[str, str] | None, str, EnvRead | None]:
+        """Of what runs, with the reason where unread; and of the recipe's file and words."""
+        reader = Reader(server, port, self.commands.wire, self.clock, self.pace, self.masks)
+        events = await self.commands.again(reader.read)
+        read = {event.source: event for event in events if isinstance(event, EnvRead)}
+        launcher, recipe = read.get(Clean("launcher")), read.get(Clean("recipe"))
+        if launcher is None or launcher.completeness is not Completeness.WHOLE:
+            return None, launcher.why if launcher is not None else "not read", recipe
+        return texts(launcher), "", recipe
+
+
+def texts(read: EnvRead | None) -> Mapping[str, str]:
+    """The values of a reading; none of none."""
+    return {str(name): str(value) for name, value in read.values} if read is not None else {}
+
+
+def told(look: Look, request: Request) -> Iterator[str]:
+    """What a person sees before an act: what is there, what stops, what starts, how to undo it."""
+    yield f"slot {look.slot} on {look.host}, port {look.port}"
+    launcher = look.tree.launcher
+    if launcher is None:
+        yield f"runs now: nothing ({look.tree.why})"
+    else:
+        yield from _told_running(look, launcher, request)
+    if request.starts:
+        yield from _told_start(look, request)
+    if request.verb == "adopt" and launcher is not None:
+        pid = launcher.identity.pid
+        yield f"kept on the host: exact command line and environment of process {pid}"
+    if request.stops and launcher is not None:
+        yield (
+            "to undo: what runs now is kept on the host as a recipe and can be launched again"
+            + ("; it is, if this fails" if request.roll_back else "")
+        )
+
+
+def _told_running(look: Look, launcher: Seen, request: Request) -> Iterator[str]:
+    one = launcher.identity
+    name = look.runs or "a server that is not known"
+    since = f", since {look.tree.started}" if look.tree.started else ""
+    others = f" and {len(look.tree.below)} below it" if look.tree.below else ""
+    yield f"runs now: {name}: process {one.pid}{others}{since}; started by {look.owner}"
+    yield f"  {shown_command(launcher.argv)}"
+    if look.tree.container:
+        yield f"  in container {look.tree.container[:12]}"
+    if look.running is None:
+        yield "  requests: not known"
+    else:
+        yield f"  requests: {look.running:.0f} running, {look.queued or 0:.0f} queued"
+    if request.stops:
+        if look.runs and look.runs != look.server.name:
+            yield f"stops: {look.runs}, the other arm of this slot"
+        yield f"stop: kill -TERM {one.pid}, then what is left after {request.grace_s:g} s"
+        if request.kill_s is not None:
+            yield f"      KILL {request.kill_s:g} s after the first TERM"
+
+
+def _told_start(look: Look, request: Request) -> Iterator[str]:
+    if look.no_start:
+        yield f"start: {look.no_start}"
+        return
+    source = f"the recipe {look.base} on the host" if look.base else "the fleet file's recipe"
+    if not look.base and look.server.recipe is None:
+        source = "what runs now"
+    yield f"start: {look.server.name}, from {source}, in a session and group of its own"
+    yield f"  {shown_command(look.words)}"
+    yield from _told_environment(look, request)
+    if look.load_s is not None:
+        yield f"expected load: about {look.load_s:.0f} s"
+
+
+def _told_environment(look: Look, request: Request) -> Iterator[str]:
+    after = {
+        name: value for name, value in {**look.after, **request.wanted}.items() if value is not None
+    }
+    if look.before is None:
+        why = look.before_why if look.tree.launcher is not None else "nothing runs"
+        yield f"environment (now: {why}):"
+        for name, value in sorted(after.items()):
+            yield f"  + {name}={value}"
+        return
+    changes = diff(look.before, after)
+    yield "environment:" if changes else "environment: as it is now"
+    for change in changes:
+        if change.before is not None:
+            yield f"  - {change.name}={change.before}"
+        if change.after is not None:
+            yield f"  + {change.name}={change.after}"

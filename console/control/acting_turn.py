@@ -1,0 +1,234 @@
+"""One act from its look to its end: confirmed, locked on its host, done, written down.
+
+Owns that order and that whatever ends an act is told, in the stream and in the audit. What an act
+does to a server is the flow's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import platform
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from console.control.acting_audit import audited
+from console.control.acting_flow import DONE, FAILED, End, Flow
+from console.control.acting_look import Look, Looker, told
+from console.control.acting_request import Request
+from console.control.guard import Refused
+from console.control.port import Outcome
+from console.model.clock import US_PER_S, utc_text
+from console.model.exits import Exit
+from console.model.failure import WireError
+from console.model.text import Clean, clean, plain
+from console.services.launcher import Held, HostRefused, Launcher
+from console.services.process import HostCommands
+from console.store import audit
+from console.stream.run_events import ActAdvanced, ActFinished, ActRequested
+from console.stream.session_events import Noticed
+
+if TYPE_CHECKING:
+    from console.control.acting import Acts
+
+INTERRUPTED = "interrupted"
+_LETTING_GO_S = 3.0
+
+
+class LockLost(Exception):
+    """Somebody took the host's lock over."""
+
+
+class Turn:
+    """One act of one request."""
+
+    def __init__(self, acts: Acts, act: str, request: Request) -> None:
+        self.acts = acts
+        self.act = act
+        self.request = request
+        self.who = f"{getpass.getuser()}@{platform.node()}"
+        self.phase = "look"
+        self._renewed_us = 0
+        wire = acts.watch.wire_of(request.server)
+        self.commands = HostCommands(
+            wire, acts.clock, acts.pace, acts.masks, lambda text: self._say("link", text)
+        )
+        self.launcher = Launcher(self.commands)
+        self.looker = Looker(
+            acts.watch.fleet, acts.clock, acts.pace, acts.masks, self.commands, self.launcher
+        )
+
+    async def go(self) -> Outcome:
+        acts, request = self.acts, self.request
+        look = await self._look()
+        lines = tuple(acts.clean(line) for line in told(look, request))
+        if acts.guard.dry:
+            return Outcome(Exit.OK, Clean("not done: dry run"), {"act": self.act}, lines)
+        self._possible(look)
+        detail = [plain(line) for line in lines]
+        confirmed = "--apply"
+        if request.verb != "adopt":
+            confirmed = await acts.guard.confirm(
+                acts.ask, request.verb, request.server, detail, look.reasons(request)
+            )
+        await self._lock()
+        try:
+            # A person may have taken long to answer: what was confirmed must still be there.
+            now = await self._look()
+            if _same(look) != _same(now):
+                raise Refused("what runs in the slot changed while it was confirmed; look again")
+            self._audit("requested", now, confirmed)
+            self._emit_requested(confirmed)
+            end = await self._run(now)
+        finally:
+            await self._let_go()
+        return self._ended(now, end)
+
+    async def _look(self) -> Look:
+        return await self.looker.look(
+            self.request, self.acts.timeline.state, self.acts.timeline.now_us
+        )
+
+    def _possible(self, look: Look) -> None:
+        """Refuse what cannot be meant."""
+        request, server = self.request, self.request.server
+        if request.starts and look.no_start:
+            raise Refused(look.no_start)
+        if request.verb == "launch" and look.tree.listening:
+            runs = look.runs or "a server that is not known"
+            raise Refused(f"{runs} is up in this slot; swap or restart")
+        if request.verb in ("stop", "restart") and look.runs not in ("", server):
+            raise Refused(f"{look.runs} runs in this slot, not {server}; swap changes arms")
+        if request.verb == "swap" and look.runs == server:
+            raise Refused(f"{server} runs already; restart begins it anew")
+        if request.stops and look.tree.launcher is None and look.tree.listening:
+            raise Refused(look.tree.why)
+
+    async def _lock(self) -> None:
+        """Take the host's lock; a stale one only when a person says so."""
+        acts = self.acts
+        since = utc_text(acts.clock.utc())[:19] + "Z"
+        owner = f"{self.who} since {since}: {self.request.verb} {self.request.server}"
+        held = await self.launcher.lock(self.act, owner)
+        if held is not None and held.stale:
+            text = f"{_said(held)}. Take it over?"
+            if await acts.guard.may(acts.ask, self.request.server, text, (), "Take over"):
+                held = await self.launcher.lock(self.act, owner, held.act)
+        if held is not None:
+            raise Refused(_said(held))
+        self._renewed_us = acts.clock.now_us()
+
+    async def _tick(self) -> None:
+        """Renew the lock before it looks stale."""
+        acts = self.acts
+        now_us = acts.clock.now_us()
+        if now_us - self._renewed_us < acts.pace.lock_stale_s / 4 * US_PER_S:
+            return
+        self._renewed_us = now_us
+        held = await self.launcher.lock(self.act, self.who)
+        if held is not None:
+            raise LockLost(_said(held))
+
+    async def _let_go(self) -> None:
+        """Give the lock back; where that cannot be, it becomes stale by itself."""
+        with suppress(WireError, TimeoutError):
+            async with asyncio.timeout(_LETTING_GO_S):
+                await asyncio.shield(asyncio.ensure_future(self.launcher.unlock(self.act)))
+
+    async def _run(self, look: Look) -> End:
+        acts = self.acts
+        flow = Flow(
+            self.act, self.request, look, acts.watch, acts.timeline, acts.clock, acts.pace,
+            acts.masks, self.commands, self.launcher, self._say, self._may, self._tick,
+        )  # fmt: skip
+        try:
+            return await flow.run()
+        except HostRefused as error:
+            return End(Exit.STEP, FAILED, str(error))
+        except WireError as error:
+            return End(error.kind.exit, FAILED, f"{self._where(flow)}: {error}")
+        except LockLost as error:
+            return End(Exit.GUARD, FAILED, f"{self._where(flow)}: {error}")
+        except asyncio.CancelledError:
+            self._finish(look, End(Exit.INTERRUPTED, INTERRUPTED, self._where(flow)))
+            raise
+
+    def _where(self, flow: Flow) -> str:
+        """What is left as it is, in words."""
+        if flow.started is not None:
+            return f"left in phase {self.phase}: process {flow.started.pid} was started and goes on"
+        return f"left in phase {self.phase}"
+
+    async def _may(self, text: str, detail: tuple[str, ...], yes: str) -> bool:
+        lines = [plain(Clean(line)) for line in detail]
+        return await self.acts.guard.may(self.acts.ask, self.request.server, text, lines, yes)
+
+    def _ended(self, look: Look, end: End) -> Outcome:
+        self._finish(look, end)
+        acts = self.acts
+        results: dict[str, str | int | float] = {
+            "act": self.act, "outcome": end.outcome, **end.results,
+        }  # fmt: skip
+        lines = tuple(acts.clean(line) for line in end.lines)
+        return Outcome(end.exit, acts.clean(end.text), results, lines)
+
+    def _finish(self, look: Look, end: End) -> None:
+        text = clean(end.text, self.acts.masks)
+        self.acts.timeline.emit(ActFinished(Clean(self.act), Clean(end.outcome), text))
+        try:
+            self._audit(f"{end.outcome}: {text}", look, "")
+        except Refused as error:
+            why = clean(str(error), self.acts.masks)
+            self.acts.timeline.emit(Noticed(Clean("audit"), Clean("error"), why))
+        if end.outcome == DONE and self.request.verb != "adopt":
+            self.acts.watch.environs.again(self.request.server)
+
+    def _emit_requested(self, confirmed: str) -> None:
+        masks = self.acts.masks
+        verb, server = clean(self.request.verb, masks), clean(self.request.server, masks)
+        who = clean(self.who, masks)
+        event = ActRequested(Clean(self.act), verb, server, who, clean(confirmed, masks))
+        self.acts.timeline.emit(event)
+
+    def _say(self, phase: str, text: str) -> None:
+        masks = self.acts.masks
+        if phase != "link":
+            self.phase = phase
+        event = ActAdvanced(Clean(self.act), clean(phase, masks), clean(text, masks))
+        self.acts.timeline.emit(event)
+
+    def _audit(self, result: str, look: Look, confirmed: str) -> None:
+        """Write it down; an act that cannot be is refused."""
+        acts = self.acts
+        record = audited(self.request, look, acts.masks) | {
+            "utc": utc_text(acts.clock.utc()),
+            "operator": self.who,
+            "act": self.act,
+            "confirmed": confirmed,
+            "result": result,
+            "session": acts.session,
+        }
+        try:
+            audit.append(record)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise Refused(f"the audit cannot be written: {why}") from error
+
+
+def _same(look: Look) -> tuple[object, ...]:
+    """What a person confirmed, so that another process is never taken for it."""
+    launcher = look.tree.launcher
+    if launcher is None:
+        return (None, look.tree.listening)
+    one = launcher.identity
+    return (one.boot_id, one.pid, one.start_ticks, one.cmdline_sum)
+
+
+def _said(held: Held) -> str:
+    who = held.owner or "somebody"
+    if not held.stale:
+        return f"another act has this host: {who}"
+    return (
+        f"a stale lock: {who}; not renewed for {held.age_s} s, so its console is gone or cut off; "
+        f"its lock is {held.place} on the host"
+    )

@@ -1,0 +1,114 @@
+"""Who may change a host, and how it was confirmed: read-only by default, unlocked for a while.
+
+Owns the unlocked time, what must be typed, and the words of every refusal. It changes nothing
+itself, and nothing here can be unlocked by a script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from console.model.ask import Ask, NobodyToAsk, Question
+from console.model.clock import US_PER_S, Clock, Pace
+from console.model.fleet import Fleet, Server
+
+READ_ONLY = "read-only: nothing on a host is changed; unlock first"
+APPLY = "read-only: nothing on a host is changed without --apply"
+
+
+class Refused(Exception):
+    """A guard refuses; the text says why."""
+
+
+@dataclass(slots=True)
+class Guard:
+    """The lock of one console.
+
+    Attributes:
+        apply: given on the command line; never locked again by itself.
+        yes_targets: servers named on the command line as confirmed.
+        dry: everything is looked at and nothing done.
+        attended: whether there is a person who could unlock.
+    """
+
+    clock: Clock
+    pace: Pace
+    apply: bool = False
+    yes_targets: frozenset[str] = frozenset()
+    dry: bool = False
+    attended: bool = False
+    _until_us: int | None = field(default=None)
+
+    def unlock(self) -> None:
+        """Allow acts until nothing was done for `unlock_idle_s`."""
+        self._until_us = self.clock.now_us() + round(self.pace.unlock_idle_s * US_PER_S)
+
+    def lock(self) -> None:
+        """Read-only again, from now on and whatever the command line said."""
+        self._until_us = None
+        self.apply = False
+
+    @property
+    def unlocked(self) -> bool:
+        """Whether acts are allowed now."""
+        until_us = self._until_us
+        return self.apply or (until_us is not None and self.clock.now_us() < until_us)
+
+    def refusal(self) -> str | None:
+        """Why no act is allowed now; None when one is."""
+        if self.unlocked or self.dry:
+            return None
+        return READ_ONLY if self.attended else APPLY
+
+    def touch(self) -> None:
+        """An act was done: the idle time begins again."""
+        if self._until_us is not None and self.unlocked:
+            self.unlock()
+
+    async def confirm(
+        self, ask: Ask, verb: str, server: str, detail: Sequence[str], reasons: Sequence[str]
+    ) -> str:
+        """Have one act confirmed; how it was.
+
+        Args:
+            reasons: why the name must be typed; empty for one's own idle server.
+
+        Raises:
+            Refused: the person declined, or there is none and the command line does not name it.
+        """
+        if server in self.yes_targets:
+            return "--yes-target"
+        because = f"; the name must be typed: {', '.join(reasons)}" if reasons else ""
+        question = Question(
+            server,
+            f"{verb} {server}{because}",
+            tuple(detail),
+            must_type=server if reasons else None,
+            choices=("Cancel", verb.capitalize()),
+        )
+        try:
+            answer = await ask.ask(question)
+        except NobodyToAsk:
+            raise Refused(f"not confirmed: --yes-target {server} is missing") from None
+        if answer != question.choices[1]:
+            raise Refused("not confirmed")
+        return "name typed" if reasons else "confirmed"
+
+    async def may(self, ask: Ask, server: str, text: str, detail: Sequence[str], yes: str) -> bool:
+        """Ask in the midst of an act for one thing more; without a person the answer is no."""
+        question = Question(server, text, tuple(detail), choices=("Cancel", yes))
+        try:
+            return await ask.ask(question) == yes
+        except NobodyToAsk:
+            return False
+
+
+def never(fleet: Fleet, server: Server) -> str | None:
+    """Why a server is never changed, whatever is unlocked; None when it may be."""
+    host = fleet.host_of(server)
+    if server.read_only:
+        return f"{server.name} is read_only in the fleet file"
+    if host.read_only:
+        return f"host {host.name} is read_only in the fleet file"
+    return None
