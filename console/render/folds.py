@@ -91,8 +91,10 @@ class Folds:
         return head
 
 
-def stands_alone(text: Clean) -> bool:
+def stands_alone(text: Clean, before: Clean) -> bool:
     """Whether a line surely begins something: a place to start folding from."""
+    if text == before or _CHANGING.sub("", text) == _CHANGING.sub("", before):
+        return False
     pieces = parse_line(plain(text))
     return bool(pieces and pieces[0].head.style) and not isinstance(pieces[0].fact, FailureSeen)
 

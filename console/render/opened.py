@@ -101,7 +101,10 @@ def _fact(fact: Fact) -> Iterator[Spans]:
 
 def _failure(fact: FailureSeen, head: Head) -> Iterator[Spans]:
     marker = marker_of(fact)
-    yield (Span(f"{'failure':<{_WIDE}}", Role.DIM), Span(summary(fact, head.ranks), Role.LOG_ERROR))
+    yield (
+        Span(f"{'failure':<{_WIDE}} ", Role.DIM),
+        Span(summary(fact, head.ranks), Role.LOG_ERROR),
+    )
     yield _field("means", marker.meaning + ("; the server ends by it" if marker.fatal else ""))
     if marker.remedy:
         yield _field("remedy", marker.remedy)

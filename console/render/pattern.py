@@ -41,8 +41,8 @@ class Pattern:
         try:
             self._search = regex.compile(whole, 0 if case else regex.IGNORECASE).search
         except regex.error as error:
-            at = f" at character {error.pos + 1}" if error.pos is not None and not word else ""
-            raise NotAPattern(f"{text}: {error.msg}{at}") from error
+            # It says "missing ) at position 3", counted in the whole pattern.
+            raise NotAPattern(f"{text}: {error}") from error
         except (OverflowError, RecursionError, MemoryError) as error:
             raise NotAPattern(f"{text}: too large a pattern") from error
 

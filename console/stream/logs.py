@@ -123,7 +123,11 @@ class Ring:
             chunk = Chunk(event.at, event.t_us, (event.text,), event.span, event)
         else:
             chunk = Chunk(event.first, event.t_us, event.lines, event.count)
-        held = self._logs.setdefault(event.log, _Held())
+        self.hold(LogId(event.log), chunk)
+
+    def hold(self, log: LogId, chunk: Chunk) -> None:
+        """Hold the next chunk of a log, forgetting the oldest beyond the bounds."""
+        held = self._logs.setdefault(log, _Held())
         held.append(chunk)
         while len(held.chunks) - held.head > 1 and (
             held.line_count > self._most_lines or held.characters > self._most_characters

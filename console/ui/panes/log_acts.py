@@ -34,7 +34,7 @@ class Acts(Asks):
         if line is None:
             return
         pane.cursor.number = line.number
-        pane.window.hold()
+        pane.window.following = False
         pane.again()
         sieve = pane.find.sieve
         under = sieve.bodies.get(line.number, ()) if sieve is not None else ()

@@ -149,7 +149,8 @@ class Find:
             return (*spans, Span("search stopped", Role.WARNING))
         so_far = "+" if self.more else ""
         if self.lifts:
-            place = f"{count(sieve.hits.below(at) + 1)} of " if at in _held(sieve, at) else ""
+            found = at is not None and at in sieve.hits
+            place = f"{count(sieve.hits.below(at or 0) + 1)} of " if found else ""
             spans.append(Span(f"{place}{count(len(sieve.hits))}{so_far} match", Role.TEXT))
         if sieve.hidden:
             apart = " · " if self.lifts else ""
@@ -161,10 +162,6 @@ class Find:
             return Whole(logs, log), None
         sieve = Sieve(logs, log, self.wanted, start, self._clock)
         return Sifted(logs, log, sieve), sieve
-
-
-def _held(sieve: Sieve, at: int | None) -> tuple[int | None, ...]:
-    return (at,) if at is not None and at in sieve.hits else ()
 
 
 def _flags(pattern: Pattern) -> str:

@@ -65,6 +65,7 @@ class LogKeys:
             "logs.select": acts.select,
             "logs.copy": acts.copy,
             "logs.save": acts.save,
+            "logs.layout": partial(acts.say, "2 shows the logs merged or side by side"),
         }
 
     def follow(self) -> None:

@@ -194,15 +194,15 @@ class Sieve:
                 self.bodies.setdefault(head, array("q")).append(number)
                 if raised(text):
                     self.tails[head] = label(text)[:_MOST_TAIL]
+            if head in self._denied:
+                self.hidden += 1
             if again or head in self._denied or wanted.include is None:
                 return
             if wanted.include.found(text):
                 found.late.append(head)
             return
-        if is_noise(text, wanted.quiet):
+        if is_noise(text, wanted.quiet) or (wanted.exclude and wanted.exclude.found(text)):
             self.hidden += 1
-            self._deny(number)
-        elif wanted.exclude is not None and wanted.exclude.found(text):
             self._deny(number)
         elif wanted.include is None:
             found.shown.append(number)
@@ -226,7 +226,7 @@ class Sieve:
         self.hits.forget(first)
         for kept in (self.repeats, self.bodies, self.tails):
             for number in [number for number in kept if number < first]:
-                del kept[number]  # type: ignore[attr-defined]
+                del kept[number]
 
 
 def _put(numbers: list[int], number: int) -> None:
@@ -238,12 +238,15 @@ def _put(numbers: list[int], number: int) -> None:
 def _aligned(logs: Logs, log: LogId, start: int) -> int:
     """A number at or a little before `start` where surely no record goes on."""
     least = max(logs.reach(log)[0], start - _ALIGN_LINES)
-    number = start
+    after: tuple[int, Clean] | None = None
     for chunk in logs.chunks_back(log, start):
         if chunk.gap is not None:
-            return chunk.end if chunk.end <= start else start
+            break
         for place in range(min(len(chunk.lines), start - chunk.first) - 1, -1, -1):
-            number = chunk.first + place
-            if number <= least or stands_alone(chunk.lines[place]):
-                return max(number, least)
-    return number
+            text = chunk.lines[place]
+            if after is not None and stands_alone(after[1], text):
+                return after[0]
+            after = chunk.first + place, text
+            if after[0] <= least:
+                return least
+    return after[0] if after is not None else start
