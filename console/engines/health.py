@@ -68,7 +68,7 @@ def read_health(
         return Reading(Meaning.STRANGE, f"{path} redirects ({code}): another service answers")
     if code == 200:
         return _good(engine, version, path, wait_us)
-    if code in (500, 503):
+    if code == 503 or (code == 500 and _fails_with_500(engine, path)):
         return _bad(engine, code, wait_us, was_up=was_up)
     return Reading(Meaning.STRANGE, f"{path} answers {code}")
 
@@ -118,6 +118,11 @@ def _good(engine: Engine, version: Version | None, path: str, wait_us: int) -> R
     if wait_us > SLOW_US:
         return Reading(Meaning.SLOW, f"{path} took {wait_us / 1e6:.1f} s")
     return Reading(Meaning.ANSWERS, "HTTP answers; this path does not ask the engine")
+
+
+def _fails_with_500(engine: Engine, path: str) -> bool:
+    """A path that says 500 when its engine is unwell; anywhere else 500 is a fault of its own."""
+    return engine is Engine.TRTLLM and path.startswith("/health_generate")
 
 
 def _bad(engine: Engine, code: int, wait_us: int, *, was_up: bool) -> Reading:

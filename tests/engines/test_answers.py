@@ -14,6 +14,7 @@ from console.engines.answers import Info, Loads, Models, Unreadable
 from console.engines.arm import Running, arm_of, differences
 from console.engines.detect import Answer, Ask, Verdict, detect
 from console.engines.eta import from_startup_times
+from console.engines.health import Meaning, read_health
 from console.model.fleet import Arm, Engine
 from tests.engines.observing import capture
 
@@ -211,3 +212,11 @@ def test_another_service_and_no_answer() -> None:
         None, None, None, "refused"
     )
     assert detect({}) == Ask("/v1/models")
+
+
+@pytest.mark.parametrize("engine", list(Engine))
+@pytest.mark.parametrize("was_up", [False, True])
+def test_a_500_on_health_is_a_fault_of_its_own(engine: Engine, was_up: bool) -> None:
+    reading = read_health(engine, None, "/health", 500, 1000, was_up=was_up)
+    assert reading.meaning is Meaning.STRANGE
+    assert reading.why == "/health answers 500"

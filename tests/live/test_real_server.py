@@ -5,32 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from console.cli import parser
-from console.control.live_session import LiveSession, Stage
-from console.control.port import Control
-from console.model.ask import Nobody
-from console.model.clock import Pace
 from console.model.text import plain
 from console.session.journal import Journal
 from console.session.player import Player
-from console.store.fleet import load_fleet
-from console.store.theme import load_theme
 from console.stream.fact import Standing
 from console.stream.fold import fold_all
 from console.stream.server_events import HealthSeen, LogAdvanced, StandingChanged
 from console.stream.state import Item, Jump, State
-from console.ui.app import ConsoleApp
 from tests.live.fleets import ROOT, console, environment, fleet_file, script_file
+from tests.live.screens import PACE, shown
 from tests.rig.llama import LlamaServer
 from tests.rig.sshd import Sshd
-from tests.rig.waiting import auntil
 
 pytestmark = pytest.mark.rig
 
@@ -114,29 +105,15 @@ def check_replay(saved: Path, session: Path, tmp_path: Path) -> None:
 async def test_the_screen_shows_standing_and_log_lines(
     through: Sshd | None, slow_server: LlamaServer, tmp_path: Path
 ) -> None:
-    fleet = load_fleet(fleet_file(tmp_path, slow_server.url, slow_server.log, through))
-    session = LiveSession(options("--record", str(tmp_path / "s.toml")))
-    session.pace = replace(
-        Pace(), health_starting_s=0.01, health_up_s=0.2, screen_s=0.02, tail_look_s=0.1
-    )
-    async with session.live(Stage(fleet), Nobody(), on_demand=False) as live:
-
-        async def opening() -> Control:
-            return live
-
-        app = ConsoleApp(opening, session.clock, session.pace, load_theme("dark"))
-        async with app.run_test(size=(120, 40)) as pilot:
-
-            def shown(*words: str) -> Callable[[], bool]:
-                return lambda: all(word in screen_text(app) for word in words)
-
-            await auntil(shown("down", "the log does not exist"), 20)
-            slow_server.start()
-            await auntil(shown("starting"), 20)
-            await auntil(shown("alive", "listening on http://"), 20)
-            slow_server.kill()
-            await auntil(shown("○ down"), 20)
-            await pilot.press("q")
+    fleet = fleet_file(tmp_path, slow_server.url, slow_server.log, through)
+    pace = replace(PACE, health_starting_s=0.01)
+    async with shown(fleet, tmp_path / "s.toml", pace=pace) as screen:
+        await screen.wait_for("down", "the log does not exist")
+        slow_server.start()
+        await screen.wait_for("starting")
+        await screen.wait_for("idle", "listening on http://")
+        slow_server.kill()
+        await screen.wait_for("○ down")
     lines = [
         plain(line)
         for event in Journal(tmp_path / "s.toml").events(bulk=True)
@@ -144,16 +121,3 @@ async def test_the_screen_shows_standing_and_log_lines(
         for line in event.lines
     ]
     assert lines == slow_server.log.read_text().splitlines()
-
-
-def options(*arguments: str) -> Namespace:
-    """The program's own options."""
-    return parser().parse_args(arguments)
-
-
-def screen_text(app: ConsoleApp) -> str:
-    """What the screen shows, as plain text."""
-    return "\n".join(
-        "".join(segment.text for segment in strip)
-        for strip in app.screen._compositor.render_strips()
-    )

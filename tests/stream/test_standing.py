@@ -27,7 +27,7 @@ from console.stream.server_events import (
 )
 from console.stream.standing import Limits, Stands, stands
 from console.stream.state import State
-from console.stream.watch import rules
+from console.stream.watch import standing_rule
 
 S = 1_000_000
 NAME = Clean("base")
@@ -303,7 +303,7 @@ def test_the_other_arm_of_a_slot_is_not_loaded_while_one_is_up() -> None:
 
 
 def test_the_rule_speaks_only_when_something_changed() -> None:
-    (rule,) = rules(Pace())
+    rule = standing_rule(Limits.of(Pace()))
     state = folded([listed(), health(), token(2)])
     (first,) = rule("base", state.servers["base"], state, NOW)
     assert isinstance(first, StandingChanged)
