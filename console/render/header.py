@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from console.model.clock import utc_from_text
 from console.model.palette import Role
 from console.model.span import Span, Spans
+from console.model.zone import UTC_ZONE, in_zone
 from console.render.label import label
 from console.render.spans import cells, fitted, joined, spread
 from console.render.units import UNKNOWN, clock, duration, size
@@ -31,11 +32,13 @@ class Mode:
         replay: a player is at work.
         read_only: nothing can be changed on any host now.
         recorded_bytes: how much is recorded so far; None when nothing is.
+        zone: the time zone that clocks are shown in, a name that `in_zone` knows.
     """
 
     replay: bool = False
     read_only: bool = True
     recorded_bytes: int | None = None
+    zone: str = UTC_ZONE
 
 
 def header_spans(state: State, now_us: int, mode: Mode, room: int) -> Spans:
@@ -88,7 +91,8 @@ def _trouble(state: State) -> bool:
 def _right(state: State, now_us: int, mode: Mode, whole: bool) -> Spans:
     access = Span("read-only", Role.DIM) if mode.read_only else Span("UNLOCKED", Role.WARNING)
     utc = session_utc(state, now_us)
-    shown = utc.strftime("%H:%M:%S UTC" if whole else "%H:%M UTC") if utc else f"{UNKNOWN} UTC"
+    form = "%H:%M:%S %Z" if whole else "%H:%M %Z"
+    shown = in_zone(utc, mode.zone).strftime(form) if utc else f"{UNKNOWN} {mode.zone}"
     parts = ((access,), _recording(state, now_us, mode, whole), (Span(shown),))
     return (*joined(parts, "   " if whole else "  "), Span(" "))
 

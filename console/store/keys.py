@@ -18,8 +18,8 @@ _OWN = {
     "plus_sign": "plus",
     "low_line": "underscore",
 }
-_RESERVED = ("ctrl+c", "ctrl+z")
-"""What the terminal's own signals are: never a verb's."""
+_RESERVED = ("ctrl+c",)
+"""Never a verb's: whoever presses it wants to know how to leave."""
 
 
 def known_keys() -> tuple[str, ...]:

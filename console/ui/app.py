@@ -1,12 +1,12 @@
-"""The application: keys and palette entries from the table of verbs, themes, dialogs.
+"""The application: keys and palette entries from the table of verbs, modes, themes, dialogs.
 
-Whether a verb may run is asked of the control in one place. Reads no State and draws nothing. What
-the dashboard needs is imported after the first paint, together with the control.
+Whether a verb may run is asked in one place. Reads no State and draws nothing. What the screens
+need is imported after the first paint, together with the control.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -17,20 +17,26 @@ from textual.worker import WorkerFailed
 
 from console.model.ask import Question
 from console.model.clock import Clock
-from console.model.verb import VERBS, Verb
-from console.render.label import label
+from console.model.verb import VERBS
+from console.render.keys import key_names
 from console.store.preferences import Settings
 from console.store.theme import Theme
 from console.ui.ask import Answered, Dialogs
 from console.ui.palette import VerbCommands
 from console.ui.screens.opening import Opening
+from console.ui.terminal import draws_ascii, turn_mouse
 from console.ui.theme import Ink
 from console.ui.themes import Themes
 
 if TYPE_CHECKING:
+    from textual.filter import LineFilter
+
     from console.control.port import Control
     from console.ui.follow import Follow
+    from console.ui.modes import Modes
     from console.ui.screens.dashboard import Dashboard
+
+DASH = "mode.dash"
 
 
 class ConsoleApp(App[None]):
@@ -52,6 +58,7 @@ class ConsoleApp(App[None]):
     control: Control
     dashboard: Dashboard
     follow: Follow
+    modes: Modes
 
     def __init__(
         self,
@@ -73,6 +80,13 @@ class ConsoleApp(App[None]):
         self.settings = settings
         self._recorded = recorded
         self.themes = Themes(self, theme)
+        self.keys = {verb.id: settings.keymap.get(verb.id, verb.key) for verb in VERBS.values()}
+        self.set_keymap(dict(settings.keymap))
+        self._filters_of_text: list[LineFilter] = []
+        if draws_ascii(settings.ascii):
+            from console.ui.ascii import Ascii
+
+            self._filters_of_text.append(Ascii())
 
     def get_default_screen(self) -> Opening:
         return Opening(self.ink)
@@ -85,11 +99,14 @@ class ConsoleApp(App[None]):
     def on_unmount(self) -> None:
         self.dialogs.close()
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *self._filters_of_text]
+
     def refusal(self, verb: str) -> str | None:
         """None when a verb may run now; otherwise why not."""
         if not self.is_open:
-            return None if verb == "view.quit" else "still opening"
-        return self.control.can(verb)
+            return None if verb in ("view.quit", "view.suspend") else "still opening"
+        return self.modes.refusal(verb) or self.control.can(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "verb" and self.refusal(str(parameters[0])) is not None:
@@ -110,60 +127,60 @@ class ConsoleApp(App[None]):
             case "view.help":
                 from console.ui.screens.help import Help
 
-                self.push_screen(Help(self.ink, self.refusal))
+                keys = {v: keys for v, keys in self.keys.items() if self.modes.is_shown(v)}
+                self.push_screen(Help(self.ink, keys, self.refusal))
             case "view.theme":
                 for wrong in self.themes.load_all():
                     self.say(wrong, good=False)
                 self.search_themes()
-            case _ if verb in self.dashboard.moves:
-                self.dashboard.moves[verb]()
+            case "view.suspend":
+                self.action_suspend_process()
+            case "view.mouse":
+                self.say(turn_mouse(self._driver), good=True)
+            case _ if verb in self.modes.present:
+                self.run_worker(self.modes.go(verb), group="modes")
+            case _ if (move := self.modes.move(verb)) is not None:
+                move()
                 self.follow.look()
             case _:
-                self.run_worker(self._do(VERBS[verb]), group="verbs")
+                from console.ui.acting import act
+
+                self.run_worker(act(self, VERBS[verb]), group="verbs")
 
     def say(self, text: str, good: bool) -> None:
         """Tell a person how what was asked for has ended."""
         if self.is_open:
-            self.dashboard.say(text, good)
+            self.modes.say(text, good)
 
     def on_key(self, event: events.Key) -> None:
-        """A key whose verb is refused comes here: say why."""
+        """A key whose verb is refused comes here, or one that only the keymap knows."""
         for verb in VERBS.values():
-            if event.key in verb.key.split(",") and self.refusal(verb.id) is not None:
+            bound = bool(verb.key) and self.refusal(verb.id) is None
+            if event.key in self.keys[verb.id].split(",") and not bound and self.is_open:
                 self.action_verb(verb.id)
 
     def action_help_quit(self) -> None:
         """What ctrl+c does: nothing but say how to leave."""
-        self.say("q leaves the console", good=True)
+        self.say(f"{key_names(self.keys['view.quit'])} leaves the console", good=True)
 
     async def _open(self) -> None:
         from console.ui.follow import Follow
-        from console.ui.screens.dashboard import Dashboard
+        from console.ui.modes import Modes
 
         self.control = await self._opening()
-        self.dashboard = Dashboard(self.control, self._clock, self.ink)
+        self.modes = Modes(self, self.control, self._clock, self.ink)
+        self.dashboard = self.modes.dashboard
         self.follow = Follow(
-            self.control, self._clock, self.settings.pace, self.dashboard.show, self._recorded
+            self.control,
+            self._clock,
+            self.settings.pace,
+            self.modes.show,
+            self._recorded,
+            self.settings.zone,
         )
-        self.add_mode("dashboard", lambda: self.dashboard)
-        await self.switch_mode("dashboard")
+        await self.modes.go(DASH)
         self.is_open = True
         self.run_worker(self.follow.run(), group="follow")
-
-    async def _do(self, verb: Verb) -> None:
-        from console.ui.questions import NotUnderstood, arguments
-
-        try:
-            given = await arguments(verb, self.dialogs)
-        except NotUnderstood as error:
-            self.say(str(error), good=False)
-            return
-        if given is None:
-            return
-        outcome = await self.control.do(verb.id, self.dashboard.servers.selected, given)
-        self.follow.look()
-        if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
-            self.say(label(outcome.text), outcome.ok)
 
     def _show_question(self, question: Question, done: Answered) -> None:
         from console.ui.screens.dialog import Dialog
@@ -174,7 +191,7 @@ class ConsoleApp(App[None]):
     def _themed(self, theme: ScreenTheme) -> None:
         self.ink = self.themes.ink(theme.name)
         if self.is_open:
-            self.dashboard.wear(self.ink)
+            self.modes.wear(self.ink)
 
     def _fatal_error(self) -> None:
         # The toolkit prints a traceback with all local values here; a person gets one line instead.

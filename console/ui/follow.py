@@ -10,6 +10,7 @@ from collections.abc import Callable
 from console.control.port import Control
 from console.model.clock import Clock, Pace
 from console.model.verb import VERBS, Need
+from console.model.zone import UTC_ZONE
 from console.render.header import Mode
 from console.ui.sight import Sight
 
@@ -19,6 +20,7 @@ class Follow:
 
     Args:
         recorded: how many bytes are recorded so far; None for nobody who could say.
+        zone: the time zone that clocks are shown in.
     """
 
     def __init__(
@@ -28,12 +30,14 @@ class Follow:
         pace: Pace,
         show: Callable[[Sight], None],
         recorded: Callable[[], int | None] | None = None,
+        zone: str = UTC_ZONE,
     ) -> None:
         self._control = control
         self._clock = clock
         self._pace = pace
         self._show = show
         self._recorded = recorded
+        self._zone = zone
         self._mode = Mode()
         self._mode_second = -1
 
@@ -63,5 +67,6 @@ class Follow:
                     verb.need is Need.UNLOCK and can(verb.id) is None for verb in VERBS.values()
                 ),
                 recorded_bytes=self._recorded() if self._recorded else None,
+                zone=self._zone,
             )
         return self._mode

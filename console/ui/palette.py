@@ -19,13 +19,13 @@ class VerbCommands(Provider):
     """Every verb, in the table's order when nothing is typed yet."""
 
     async def discover(self) -> Hits:
-        for verb in VERBS.values():
+        for verb in self._verbs():
             shown = self._shown(verb, Content(verb.title))
             yield DiscoveryHit(shown, self._call(verb), verb.title, self._help(verb))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for verb in VERBS.values():
+        for verb in self._verbs():
             text = f"{verb.title} {verb.id}"
             score = matcher.match(text)
             if score > 0:
@@ -36,8 +36,12 @@ class VerbCommands(Provider):
     def _console(self) -> ConsoleApp:
         return cast("ConsoleApp", self.app)
 
+    def _verbs(self) -> list[Verb]:
+        console = self._console
+        return [v for v in VERBS.values() if not console.is_open or console.modes.is_shown(v.id)]
+
     def _shown(self, verb: Verb, title: Content) -> Content:
-        keys = key_names(verb.key)
+        keys = key_names(self._console.keys[verb.id])
         whole = Content.assemble(title, (f"   {keys}", "$accent") if keys else "")
         return whole if self._console.refusal(verb.id) is None else whole.stylize("dim")
 

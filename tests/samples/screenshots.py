@@ -8,9 +8,10 @@ from pathlib import Path
 
 from console.control.port import Control
 from console.control.replay import Replay
-from console.model.clock import ManualClock, Pace
+from console.model.clock import ManualClock
 from console.model.mask import Masks
 from console.session.journal import Journal
+from console.store.preferences import Settings
 from console.store.theme import load_theme
 from console.ui.app import ConsoleApp
 from tests.ui.stage import look
@@ -32,7 +33,7 @@ async def picture(size: tuple[int, int], theme: str) -> str:
     async def opening() -> Control:
         return replay
 
-    app = ConsoleApp(opening, ManualClock(), Pace(), load_theme(theme))
+    app = ConsoleApp(opening, ManualClock(), Settings(), load_theme(theme))
     async with app.run_test(size=size) as pilot:
         while not app.is_open:
             await pilot.pause()

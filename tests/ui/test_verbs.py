@@ -114,14 +114,15 @@ async def test_the_palette_lists_every_verb_with_its_keys() -> None:
     async with staged(story()) as (app, pilot):
         await pilot.press("ctrl+p")
         options = app.screen.query_one(OptionList).options
-        while len(options) < len(VERBS):
+        verbs = [verb for verb in VERBS.values() if app.modes.is_shown(verb.id)]
+        while len(options) < len(verbs):
             await pilot.pause(0.01)
             options = app.screen.query_one(OptionList).options
         found = [str(option.prompt).split("\n")[0] for option in options]
-        for verb in VERBS.values():
+        for verb in verbs:
             keys = key_names(verb.key)
             assert (f"{verb.title}   {keys}" if keys else verb.title) in found
-        assert len(found) == len(VERBS)
+        assert len(found) == len(verbs)
 
 
 async def test_the_palette_tells_refused_verbs_and_runs_the_chosen_one() -> None:
@@ -142,9 +143,9 @@ async def test_help_lists_every_key_and_why_one_is_refused() -> None:
     async with staged(story(), (120, 60)) as (app, pilot):
         await pilot.press("?")
         await pilot.pause()
-        told = str(app.screen.query_one(Static).render())
+        told = " ".join(str(app.screen.query_one(Static).render()).split())
         for verb in VERBS.values():
-            if verb.key:
+            if verb.key and app.modes.is_shown(verb.id):
                 assert key_names(verb.key) in told
                 assert verb.help in told
         assert told.count("(only in a replay)") == sum(

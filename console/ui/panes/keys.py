@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.model.verb import VERBS
 from console.render.keys import key_name
 from console.render.spans import cells, joined, spread
 from console.ui.panes.pane import Line
+
+if TYPE_CHECKING:
+    from console.ui.app import ConsoleApp
+    from console.ui.modes import Mode
 
 _SHOWN: Sequence[tuple[tuple[str, ...], str]] = (
     (("view.help",), "help"),
@@ -29,26 +33,34 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str]] = (
 
 
 class Keys(Line):
-    """The footer."""
+    """The footer: the screens there are, then keys."""
 
-    def show(self, refusal: Callable[[str], str | None]) -> None:
-        """Show the keys of verbs that are not refused."""
+    def show(self) -> None:
+        """Show the keys of verbs that are not refused here and now."""
         room = self.size.width
-        end: Spans = (*_entry(("view.quit",), "quit"), Span(" "))
-        kept: list[Spans] = []
+        console = cast("ConsoleApp", self.app)
+        end: Spans = (*self._entry(("view.quit",), "quit"), Span(" "))
+        modes = joined((self._mode(mode) for mode in console.modes.present.values()), " ")
+        kept: list[Spans] = [modes] if len(console.modes.present) > 1 else []
         for verbs, word in _SHOWN:
-            if any(refusal(verb) is not None for verb in verbs):
+            if any(console.refusal(verb) is not None for verb in verbs):
                 continue
-            entry = _entry(verbs, word)
+            entry = self._entry(verbs, word)
             line = joined((*kept, entry), "  ")
             if cells(line) + cells(end) + 3 > room:
                 break
             kept.append(entry)
         self.put(spread((Span(" "), *joined(kept, "  ")), end, room))
 
+    def _mode(self, mode: Mode) -> Spans:
+        console = cast("ConsoleApp", self.app)
+        key, word = self._entry((mode.verb,), mode.word)
+        here = mode.verb == console.modes.current
+        return (key, Span(word.text, Role.STRONG if here else Role.DIM))
 
-def _entry(verbs: tuple[str, ...], word: str) -> Spans:
-    # The first key of each: the others stand in the help.
-    keys = [key_name(VERBS[verb].key.split(",")[0]) for verb in verbs]
-    apart = "" if all(len(key) == 1 for key in keys) else " "
-    return (Span(apart.join(keys), Role.KEY), Span(f" {word}", Role.DIM))
+    def _entry(self, verbs: tuple[str, ...], word: str) -> Spans:
+        # The first key of each: the others stand in the help.
+        known = cast("ConsoleApp", self.app).keys
+        keys = [key_name(known[verb].split(",")[0]) for verb in verbs]
+        apart = "" if all(len(key) == 1 for key in keys) else " "
+        return (Span(apart.join(keys), Role.KEY), Span(f" {word}", Role.DIM))

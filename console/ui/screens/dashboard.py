@@ -87,7 +87,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
         if playback is not None:
             self.replay.show(sight.now_us, playback)
         self.notice.show(sight.state, self._too_small(), self._clock.now_us())
-        self.keys.show(self._control.can)
+        self.keys.show()
 
     def wear(self, ink: Ink) -> None:
         """Change the theme of every pane."""

@@ -1,8 +1,8 @@
-"""What the keys do: every verb of the table, refused ones with the reason."""
+"""What the keys do: every verb that has one, refused ones with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,17 +13,26 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from console.model.palette import Role
-from console.model.verb import VERBS
+from console.model.verb import VERBS, Verb
 from console.render.keys import key_names
+from console.render.spans import wrapped
 from console.ui.theme import Ink
 
 _GROUPS = (
+    ("mode.", "Screens"),
     ("", "Ask and record"),
     ("servers.", "Servers"),
     ("logs.", "Log"),
     ("replay.", "Replay"),
     ("view.", "Screen"),
 )
+
+_WIDTH, _FRAME, _KEYS = 78, 6, 14
+"""Cells of the whole box, of its frame with the scroll bar, and of the column of keys."""
+
+
+def _group(verb: Verb) -> str:
+    return next((prefix for prefix, _ in _GROUPS if prefix and verb.id.startswith(prefix)), "")
 
 
 class Help(ModalScreen[None]):
@@ -36,9 +45,12 @@ class Help(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q", "close", "Close")]
 
-    def __init__(self, ink: Ink, refusal: Callable[[str], str | None]) -> None:
+    def __init__(
+        self, ink: Ink, keys: Mapping[str, str], refusal: Callable[[str], str | None]
+    ) -> None:
         super().__init__()
         self._ink = ink
+        self._keys = keys
         self._refusal = refusal
 
     def compose(self) -> ComposeResult:
@@ -56,17 +68,18 @@ class Help(ModalScreen[None]):
         for prefix, title in _GROUPS:
             text.append(f"\n{title}\n", style(Role.STRONG))
             for verb in VERBS.values():
-                if (
-                    not verb.key
-                    or not verb.id.startswith(prefix)
-                    or (not prefix and "." in verb.id)
-                ):
-                    continue
-                refusal = self._refusal(verb.id)
-                role = Role.TEXT if refusal is None else Role.DIM
-                key = Role.KEY if refusal is None else Role.DIM
-                text.append(f"  {key_names(verb.key):<12}", style(key))
-                text.append(verb.help, style(role))
-                text.append("\n" if refusal is None else f"  ({refusal})\n", style(Role.DIM))
+                if _group(verb) == prefix and self._keys.get(verb.id):
+                    self._add(text, verb)
         text.rstrip()
         return text
+
+    def _add(self, text: Text, verb: Verb) -> None:
+        """The keys, then the help in lines that begin under one another."""
+        style, refusal = self._ink.style, self._refusal(verb.id)
+        told = verb.help if refusal is None else f"{verb.help} ({refusal})"
+        keys = key_names(self._keys[verb.id])
+        room = min(_WIDTH, self.app.size.width) - _FRAME - _KEYS
+        for place, line in enumerate(wrapped(told, max(20, room))):
+            head = f"  {keys if place == 0 else '':<{_KEYS - 2}}"
+            text.append(head, style(Role.DIM if refusal else Role.KEY))
+            text.append(f"{line}\n", style(Role.DIM if refusal else Role.TEXT))
