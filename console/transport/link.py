@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Generic, Protocol, TypeVar
 
-from console.model.clock import Pace
+from console.model.clock import US_PER_S, Clock, Pace
 from console.model.failure import Failure, WireError
 from console.transport.wire import LinkSeen, LinkState
 
+_LOOKS = 2.5
+"""How often within a keepalive a suspended machine is looked for."""
+_ASLEEP = 2.0
+"""How many keepalives must be missing."""
 _STUBBORN = (Failure.KEY_UNKNOWN, Failure.KEY_CHANGED, Failure.AUTH, Failure.CONFIG)
 
 
@@ -28,6 +32,10 @@ class Dialled(Protocol):
 
     async def lost(self) -> str:
         """Return when it has ended, with the reason."""
+        ...
+
+    async def answers(self) -> None:
+        """Return at a sign of life from the host."""
         ...
 
     async def close(self) -> None:
@@ -59,7 +67,8 @@ class Dialler(Protocol[D_co]):
 class Link(Generic[D]):
     """The connection of one wire; begins when first asked for."""
 
-    def __init__(self, dialler: Dialler[D], pace: Pace) -> None:
+    def __init__(self, dialler: Dialler[D], clock: Clock, pace: Pace) -> None:
+        self._clock = clock
         self._pace = pace
         self._dialler = dialler
         self._seen = LinkSeen(LinkState.CONNECTING)
@@ -68,7 +77,10 @@ class Link(Generic[D]):
         self._changed = asyncio.Condition()
         self._listeners: set[asyncio.Queue[LinkSeen]] = set()
         self._now = asyncio.Event()
+        self._slept_s = 0.0
+        self._woken = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
+        self._waking: asyncio.Task[None] | None = None
         self._defect: BaseException | None = None
         self._ending: asyncio.Task[None] | None = None
         self._said_unused = False
@@ -109,9 +121,10 @@ class Link(Generic[D]):
             return
         self._closed = True
         self._failure = self._let_go()
-        if self._keeping is not None:
-            self._keeping.cancel()
-            await asyncio.gather(self._keeping, return_exceptions=True)
+        tasks = [task for task in (self._keeping, self._waking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._say(LinkSeen(LinkState.CLOSED))
 
     def _let_go(self) -> WireError:
@@ -121,6 +134,7 @@ class Link(Generic[D]):
         if self._keeping is None and not self._closed:
             self._keeping = asyncio.create_task(self._keep())
             self._keeping.add_done_callback(self._kept)
+            self._waking = asyncio.create_task(self._watch_sleep())
 
     def _kept(self, keeping: asyncio.Task[None]) -> None:
         """Nobody may wait for a link that is kept no more."""
@@ -141,6 +155,8 @@ class Link(Generic[D]):
         return self._dialled
 
     async def _say(self, seen: LinkSeen) -> None:
+        if seen == self._seen:
+            return
         self._seen = seen
         for queue in self._listeners:
             queue.put_nowait(seen)
@@ -172,7 +188,7 @@ class Link(Generic[D]):
         self._said_unused = True
         try:
             await self._say(LinkSeen(LinkState.UP, detail=detail, rtt_us=dialled.rtt_us))
-            why = await dialled.lost()
+            why = await self._lost(dialled)
         finally:
             self._dialled = None
             await dialled.close()
@@ -183,8 +199,47 @@ class Link(Generic[D]):
         """Wait before the next attempt: doubling, never beyond the most, spread by a half."""
         grown_s = self._pace.reconnect_first_s * 2.0 ** min(attempt - 1, 62)
         pause_s = min(grown_s, self._pace.reconnect_most_s) * random.uniform(0.5, 1.0)
+        await _first(self._clock.sleep(pause_s), self._now.wait())
+
+    async def _lost(self, dialled: D) -> str:
+        """Return when the connection has ended, or is dead after this machine slept."""
+        losing = asyncio.ensure_future(dialled.lost())
         try:
-            async with asyncio.timeout(pause_s):
-                await self._now.wait()
-        except TimeoutError:
-            pass
+            while True:
+                await _first(asyncio.wait({losing}), self._woken.wait())
+                if losing.done():
+                    return losing.result()
+                self._woken.clear()
+                try:
+                    async with asyncio.timeout(self._pace.keepalive_s):
+                        await dialled.answers()
+                except TimeoutError:
+                    self._now.set()
+                    return f"no answer after this machine slept for {self._slept_s:.0f} s"
+        finally:
+            losing.cancel()
+            await asyncio.gather(losing, return_exceptions=True)
+
+    async def _watch_sleep(self) -> None:
+        """Find out that the machine was suspended: the wall clock went on, its own did not."""
+        look_s = self._pace.keepalive_s / _LOOKS
+        while True:
+            since = self._clock.utc(), self._clock.now_us()
+            await self._clock.sleep(look_s)
+            wall_s = (self._clock.utc() - since[0]).total_seconds()
+            own_s = (self._clock.now_us() - since[1]) / US_PER_S
+            self._slept_s = wall_s - own_s
+            if self._slept_s > _ASLEEP * self._pace.keepalive_s:
+                self._woken.set()
+                self._now.set()
+
+
+async def _first(*waits: Awaitable[object]) -> None:
+    """Return when the first is over; the others are cancelled."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -36,7 +36,7 @@ class OpensshWire(RemoteWire):
     """One host over the system's ssh; connects when first used and reconnects until closed."""
 
     def __init__(self, host: Host, clock: Clock, pace: Pace, ask: Ask) -> None:
-        super().__init__(host, OpensshDialler(host, clock, pace, ask), pace)
+        super().__init__(host, OpensshDialler(host, clock, pace, ask), clock, pace)
 
 
 class OpensshDialler:

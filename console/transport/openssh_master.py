@@ -55,6 +55,7 @@ class Master:
         self._pace = pace
         self._open: set[Command | Forward] = set()
         self._count = 0
+        self._echo = asyncio.Event()
         self.gone = asyncio.Event()
 
     @property
@@ -93,21 +94,25 @@ class Master:
 
     async def lost(self) -> str:
         """Ask for an echo every `keepalive_s`; return when it has ended or owes too many."""
+        reading = asyncio.create_task(self._echoes())
         owed = 0
-        while owed < self._pace.keepalive_count:
-            owed += 1
-            with contextlib.suppress(WireError):
-                await self._process.write(b".")
-            try:
-                async with asyncio.timeout(self._pace.keepalive_s):
-                    if not await self._process.out.read(READ_BYTES):
-                        await self._heard.over()
-                        return self._said.last or "the host closed the connection"
-                    owed = 0
-                    await self._process.exited.wait()
-            except TimeoutError:
-                continue
-        return f"no answer to {owed} keepalives"
+        try:
+            while owed < self._pace.keepalive_count:
+                self._ping()
+                await asyncio.wait({reading}, timeout=self._pace.keepalive_s)
+                if reading.done():
+                    await self._heard.over()
+                    return self._said.last or "the host closed the connection"
+                owed = 0 if self._echo.is_set() else owed + 1
+            return f"no answer to {owed} keepalives"
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def answers(self) -> None:
+        """Return at a sign of life."""
+        self._ping()
+        await self._echo.wait()
 
     async def close(self) -> None:
         """End everything that goes through it, then itself."""
@@ -127,6 +132,14 @@ class Master:
             async with asyncio.timeout(_SETTLE_S):
                 await self._process.exited.wait()
         return self.gone.is_set() or self._process.exited.is_set()
+
+    def _ping(self) -> None:
+        self._echo.clear()
+        self._process.stdin.write(b".")
+
+    async def _echoes(self) -> None:
+        while await self._process.out.read(READ_BYTES):
+            self._echo.set()
 
     def _check(self) -> None:
         if self.gone.is_set() or self._process.exited.is_set():

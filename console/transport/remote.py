@@ -11,7 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from console.model.clock import Pace
+from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
 from console.transport.link import Dialled, Dialler, Link
@@ -56,9 +56,9 @@ class Connected(Dialled, Protocol):
 class RemoteWire:
     """One host; connects when first used and reconnects until closed."""
 
-    def __init__(self, host: Host, dialler: Dialler[Connected], pace: Pace) -> None:
+    def __init__(self, host: Host, dialler: Dialler[Connected], clock: Clock, pace: Pace) -> None:
         self._host = host
-        self._link = Link(dialler, pace)
+        self._link = Link(dialler, clock, pace)
         self._channels = {use: asyncio.Semaphore(count) for use, count in CHANNELS.items()}
         self._mark = f"spec-console-{secrets.token_hex(8)}"
 

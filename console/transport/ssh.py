@@ -16,4 +16,4 @@ class SshWire(RemoteWire):
     """One host over SSH; connects when first used and reconnects until closed."""
 
     def __init__(self, host: Host, clock: Clock, pace: Pace, ask: Ask) -> None:
-        super().__init__(host, SshDialler(host, clock, pace, ask), pace)
+        super().__init__(host, SshDialler(host, clock, pace, ask), clock, pace)

@@ -6,6 +6,7 @@ Owns what it means when a channel cannot be opened, and that one opened too late
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -40,7 +41,7 @@ class SshConnection:
         except asyncio.CancelledError:
             _undo(opening, lambda opened: opened.close())
             raise
-        except asyncssh.Error as error:
+        except (asyncssh.Error, OSError) as error:
             raise self._unopened(error) from error
         return RemoteCommand(process, mark, channel)
 
@@ -51,7 +52,7 @@ class SshConnection:
         except asyncio.CancelledError:
             _undo(opening, lambda opened: opened[1].close())
             raise
-        except asyncssh.Error as error:
+        except (asyncssh.Error, OSError) as error:
             raise self._unopened(error) from error
         return Connection(reader, writer)
 
@@ -60,22 +61,27 @@ class SshConnection:
         await self.connection.wait_closed()
         return str(self.client.lost or "the host closed the connection")
 
+    async def answers(self) -> None:
+        """Return at a sign of life; a command that is refused is one too."""
+        with contextlib.suppress(asyncssh.Error):
+            await self.connection.run("exec true", stdin=asyncssh.DEVNULL)
+
     async def close(self) -> None:
         """Drop it, and what carried it."""
         for connection in (self.connection, *reversed(self.jumps)):
             connection.abort()
             await connection.wait_closed()
 
-    def _unopened(self, error: asyncssh.Error) -> WireError:
+    def _unopened(self, error: asyncssh.Error | OSError) -> WireError:
         """Why a channel could not be opened."""
-        if self.connection.is_closed():
+        if isinstance(error, OSError) or self.connection.is_closed():
             return WireError(Failure.LINK_LOST, "the link was lost")
-        refused = isinstance(error, asyncssh.ChannelOpenError)
-        if refused and error.code == asyncssh.OPEN_CONNECT_FAILED:
+        code = error.code if isinstance(error, asyncssh.ChannelOpenError) else None
+        if code == asyncssh.OPEN_CONNECT_FAILED:
             if "refused" in error.reason.lower():
                 return WireError(Failure.REFUSED, "connection refused")
             return WireError(Failure.NO_HOST, error.reason)
-        if refused and error.code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
+        if code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
             return WireError(Failure.NO_CHANNEL, f"sshd of {self.name} forbids forwarding")
         return WireError(Failure.NO_CHANNEL, f"sshd opened no channel: {error.reason}")
 

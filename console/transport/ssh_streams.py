@@ -113,5 +113,6 @@ class Connection:
 async def _read(reader: asyncssh.SSHReader[bytes], most: int) -> bytes:
     try:
         return await reader.read(most)
-    except asyncssh.Error as error:
-        raise WireError(Failure.LINK_LOST, str(error.reason)) from error
+    except (asyncssh.Error, OSError) as error:
+        # A reset of the link comes out as the system's own error.
+        raise WireError(Failure.LINK_LOST, str(error)) from error

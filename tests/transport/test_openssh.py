@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from tests.rig.waiting import auntil, until
 
 pytestmark = pytest.mark.rig
 
-PACE = Pace().scaled(20)
+PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
 
 
 @asynccontextmanager

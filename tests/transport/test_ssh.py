@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +27,7 @@ from tests.rig.waiting import auntil
 
 pytestmark = pytest.mark.rig
 
-PACE = Pace().scaled(20)
+PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
 
 
 class Person:
