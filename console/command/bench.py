@@ -32,7 +32,6 @@ from console.stream.state import Bench, Item, State
 if TYPE_CHECKING:
     from console.control.live import Live
 
-URL_NAME = "server"
 _FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm")
 _DAY_S = 86_400.0
 
@@ -81,8 +80,8 @@ def fleet_of(options: Namespace) -> tuple[Fleet, str]:
     target = str(options.target)
     if "://" in target:
         arm = Arm(options.arm) if options.arm else Arm.BASELINE
-        server = Server(URL_NAME, "slot", arm, target.rstrip("/"))
-        return Fleet("url", (Host("local"),), (Slot("slot", "local"),), (server,)), URL_NAME
+        server = Server(arm.value, "slot", arm, target.rstrip("/"))
+        return Fleet("url", (Host("local"),), (Slot("slot", "local"),), (server,)), arm.value
     path = find_fleet(options.fleet)
     if path is None:
         raise NotStarted(Exit.USAGE, f'"{target}" is no address, and there is no fleet.toml')
@@ -93,10 +92,15 @@ def fleet_of(options: Namespace) -> tuple[Fleet, str]:
     return fleet, target
 
 
+def _looking(save: str | None) -> Namespace:
+    """The options of a session in which nothing on a host may be changed."""
+    acts = {"apply": False, "yes_target": [], "dry_run": False, "script": None}
+    return Namespace(no_record=save is None, record=save, **acts)
+
+
 async def _bench(options: Namespace) -> Exit:
     fleet, server = fleet_of(options)
-    kept = Namespace(no_record=options.save is None, record=options.save)
-    session = LiveSession(kept, load_settings().pace)
+    session = LiveSession(_looking(options.save), load_settings().pace)
     given = {name: v for name in _FIELDS if (v := getattr(options, name)) is not None}
     async with session.live(Stage(fleet), Nobody(), on_demand=True) as live:
         telling = _Telling(live, server, session.pace.progress_s)
@@ -150,7 +154,8 @@ def text_lines(bench: Bench, outcome: Outcome) -> list[str]:
     started = bench.started
     assert started is not None
     told = {str(name): plain(value) for name, value in started.workload}
-    head = f"{plain(started.server)}, {started.arm.value}: {plain(started.protocol)}, "
+    server, arm = plain(started.server), started.arm.value
+    head = f"{server}{'' if server == arm else f', {arm}'}: {plain(started.protocol)}, "
     head += f"{told.get('tokens', '?')} tokens, prompts {told.get('prompts', '?')}, "
     head += f"depth {told.get('depth', '?')}, one stream"
     lines = [head, *run_lines(bench), plain(outcome.text), DEFINITION]

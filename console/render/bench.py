@@ -41,7 +41,7 @@ def progress(bench: Bench, token: TokenSeen | None, now_us: int) -> str:
         what = f"run {min(done + 1, of) if of else done + 1}" + (f" of {of}" if of else "")
     parts = [what, duration(elapsed_us)]
     left_us = _left_us(bench, done, of, now_us)
-    if left_us is not None:
+    if left_us:
         parts.append(f"about {duration(left_us)} left")
     live = token is not None and token.source == "bench" and token.t_us >= bench.started.t_us
     if live and token is not None and token.decode_tok_s is not None:
