@@ -36,7 +36,7 @@ mkdir -p "$d/${f%/*}"; r="$d/$f"; c=$(readlink "/proc/$p/cwd"); x=$(readlink "/p
 tr "\n\000" "\001\n" <"/proc/$p/cmdline" >"$r.words"; read -r a <"$r.words";
 w=$( tr "\000" "\n" <"/proc/$p/environ" | sed -n "s/^PATH=//p" | head -n 1);
 if ! ( cd "$c" && PATH=$w && command -v "$a" ) >/dev/null 2>&1; then
-if [ "$(wc -l <"$r.words")" -le 1 ]; then rm -f "$r.words"; no "process $p has overwritten its
+if [ "$(grep -c . "$r.words")" -le 1 ]; then rm -f "$r.words"; no "process $p has overwritten its
 command line"; fi;
 echo "@program $x"; { echo "$x"; sed 1d "$r.words"; } >"$r.x"; mv "$r.x" "$r.words"; fi;
 { echo "c $c"; sed "s/^/a /" "$r.words";
