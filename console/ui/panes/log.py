@@ -6,6 +6,8 @@ the follower looks, never for each line.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
@@ -25,6 +27,9 @@ from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 from console.ui.window import Line, Window
+
+if TYPE_CHECKING:
+    from console.ui.modes import ModeScreen
 
 _STEP = 16
 _POINTED, _SELECTED = "▸", "▪"
@@ -71,6 +76,11 @@ class Log(Pane):
         self.sight = sight
         start = end if self.window.following else self.window.resting
         self.window.look(self.find.source(logs, log, end, start), end, self.depth)
+        if self.find.give_up():
+            self.window.rest()
+            cast("ModeScreen", self.screen).say(f"Search ended: {self.find.stopped}", False)
+            self.again(anew=True)
+            return
         self._say(sight)
         lines = self.window.lines
         self.times.look(sight)

@@ -33,6 +33,7 @@ class Find:
         self.case = False
         self.word = False
         self.preset = 0
+        self.stopped = ""
         self.end = 0
         self.sieve: Sieve | None = None
         self._clock = clock
@@ -73,10 +74,19 @@ class Find:
             if self._clock.now_us() >= due_us:
                 return
 
+    def give_up(self) -> bool:
+        """End patterns that were too slow, everything else as it was; whether there were any."""
+        sieve = self.sieve
+        if sieve is None or not sieve.stopped:
+            return False
+        self.want(include=None, exclude=None, mark=None)
+        self.sieve, self.stopped = None, sieve.stopped
+        return True
+
     def want(self, **changes: Pattern | bool | frozenset[str] | None) -> None:
         """Change what is wanted; the search begins anew."""
         self.wanted = replace(self.wanted, **changes)  # type: ignore[arg-type]
-        self._source = None
+        self._source, self.stopped = None, ""
 
     def pattern(self, text: str) -> Pattern | None:
         """A pattern with the toggles as they are; None for an empty text.
@@ -143,17 +153,17 @@ class Find:
         for sign, pattern in (("/", wanted.include), ("*", wanted.mark), ("!", wanted.exclude)):
             if pattern is not None:
                 spans.append(Span(f"{sign}{pattern.text}{_flags(pattern)} ", Role.LOG_MATCH))
+        if self.stopped:
+            spans.append(Span("search stopped", Role.WARNING))
         if sieve is None:
             return tuple(spans)
-        if sieve.stopped:
-            return (*spans, Span("search stopped", Role.WARNING))
         so_far = "+" if self.more else ""
         if self.lifts:
             found = at is not None and at in sieve.hits
             place = f"{count(sieve.hits.below(at or 0) + 1)} of " if found else ""
             spans.append(Span(f"{place}{count(len(sieve.hits))}{so_far} match", Role.TEXT))
         if sieve.hidden:
-            apart = " · " if self.lifts else ""
+            apart = " · " if self.lifts or self.stopped else ""
             spans.append(Span(f"{apart}{count(sieve.hidden)}{so_far} hidden", Role.DIM))
         return tuple(spans)
 

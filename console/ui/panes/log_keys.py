@@ -148,6 +148,3 @@ class LogKeys:
     def _sift(self) -> None:
         self._pane.window.rest()
         self._pane.again(anew=True)
-        sieve = self._pane.find.sieve
-        if sieve is not None and sieve.stopped:
-            self._acts.say(sieve.stopped, good=False)

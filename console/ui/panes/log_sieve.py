@@ -117,13 +117,14 @@ class Sieve:
             self.shown.add_newer(found.shown)
             self.hits.add_newer(found.hits)
             for number in found.late:
-                self.shown.insert(number)
+                if self.wanted.include:
+                    self.shown.insert(number)
                 self.hits.insert(number)
             left -= len(part)
             if self.high < start + len(part):
                 return bool(self.stopped)
         self._forget()
-        return True
+        return self.high >= end or bool(self.stopped)
 
     def search_back(self, most: int) -> bool:
         """Search up to `most` older lines, those next to `low`; True when none is left."""
@@ -151,7 +152,8 @@ class Sieve:
                 self.stopped += f"{most:,} lines"
                 return True
         for number in found.late:
-            _put(found.shown, number)
+            if self.wanted.include:
+                _put(found.shown, number)
             _put(found.hits, number)
         self.shown.add_older(found.shown)
         self.hits.add_older(found.hits)
@@ -196,9 +198,8 @@ class Sieve:
                     self.tails[head] = label(text)[:_MOST_TAIL]
             if head in self._denied:
                 self.hidden += 1
-            if again or head in self._denied or wanted.include is None:
-                return
-            if wanted.include.found(text):
+            sought = wanted.include or wanted.mark
+            if not again and head not in self._denied and sought and sought.found(text):
                 found.late.append(head)
             return
         if is_noise(text, wanted.quiet) or (wanted.exclude and wanted.exclude.found(text)):

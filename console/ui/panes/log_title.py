@@ -50,9 +50,6 @@ def state(window: Window, find: Find, cursor: Cursor, marks: Sequence[LogMark], 
 
 def empty(sight: Sight, find: Find) -> tuple[Spans, ...]:
     """Why there is no line."""
-    sieve = find.sieve
-    if sieve is not None and sieve.stopped:
-        return ((Span(sieve.stopped, Role.WARNING),),)
     cell = sight.state.logs.get(sight.log)
     if cell is not None and cell.mark.end and find.wanted.searched:
         word = "searching …" if find.more else "no line is wanted: ⌫ shows all again"

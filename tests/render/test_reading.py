@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+from console.model.mask import Masks
+from console.model.span import plain_text
+from console.model.text import Clean, clean, plain
+from console.render.opened import opened
+from console.render.reading import ACCESS, NOISE, POLLS, PRESETS, gravity, is_noise, stamp_s, zoned
+
+MASKS = Masks()
+POLL = Clean('INFO:     127.0.0.1:5 - "GET /health HTTP/1.1" 200 OK')
+SERVED = Clean('INFO:     10.0.0.9:5 - "POST /v1/completions HTTP/1.1" 200 OK')
+REFUSED = Clean('INFO:     10.0.0.9:5 - "GET /v1/models HTTP/1.1" 401 Unauthorized')
+DECODE = Clean(
+    "[2026-02-24 17:05:01 TP0] Decode batch. #running-req: 1, #token: 900, token usage: 0.00, "
+    "cuda graph: True, gen throughput (token/s): 62.90, #queue-req: 0"
+)
+
+
+def test_presets_hide_more_and_more() -> None:
+    sets = [hidden for _, hidden in PRESETS]
+    assert all(less < more for less, more in pairwise(sets))
+    assert [is_noise(POLL, hidden) for hidden in sets] == [False, True, True, True]
+    assert [is_noise(SERVED, hidden) for hidden in sets] == [False, False, True, True]
+    assert [is_noise(Clean("  "), hidden) for hidden in sets] == [False, False, False, True]
+    assert is_noise(Clean("host:1:2 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>"), NOISE)
+
+
+def test_a_refused_request_and_a_decode_line_are_never_noise() -> None:
+    for hidden in (POLLS, ACCESS, NOISE):
+        assert not is_noise(REFUSED, hidden)
+        assert not is_noise(DECODE, hidden)
+
+
+def test_how_grave_a_line_is() -> None:
+    assert gravity(DECODE) == "info"
+    assert gravity(
+        Clean("[2026-02-24 17:05:01 TP5] torch.OutOfMemoryError: CUDA out of memory.")
+    ) == ("error")
+    assert gravity(Clean("(EngineCore pid=7) WARNING 02-24 17:05:01 [a.py:1] slow")) == "warning"
+    assert gravity(Clean("")) == "info"
+
+
+def test_stamps_are_seconds_and_say_whether_they_have_a_zone() -> None:
+    first, later = stamp_s(DECODE), stamp_s(DECODE.replace("05:01", "06:02"))
+    assert first is not None
+    assert later is not None
+    assert later - first == 61
+    assert not zoned(DECODE)
+    assert stamp_s("2026-02-24T17:05:01Z x") == first
+    assert zoned("2026-02-24T17:05:01.123Z x")
+    assert stamp_s("hello") is None
+
+
+def test_an_opened_line_has_fields_meaning_and_remedy() -> None:
+    line = clean(
+        "[2026-02-24 17:05:01 TP5] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate "
+        "738.00 MiB. GPU 5 has a total capacity of 23.99 GiB of which 61.19 MiB is free.",
+        MASKS,
+    )
+    shown = "\n".join(plain_text(spans) for spans in opened(41, 65_000_000, "17:05:01 UTC", line))
+    assert "Line 41 " in shown
+    assert "came in at     00:01:05 of the session, 17:05:01 UTC" in shown
+    assert "rank           TP5" in shown
+    assert "CUDA out of memory on GPU 5 / TP5: wanted 738 MiB, 61.19 MiB free" in shown
+    assert (
+        "means          a GPU had no memory left for an allocation; the server ends by it" in shown
+    )
+    assert "remedy         See who else holds memory on that GPU first" in shown
+    assert plain(line) in shown
+
+
+def test_an_opened_decode_line_shows_every_field_it_carries() -> None:
+    shown = [plain_text(spans) for spans in opened(1, 0, "", DECODE)]
+    assert "running        1" in shown
+    assert "tok s          62.9" in shown
+    assert not any(line.startswith("accept") for line in shown)
+
+
+def test_an_opened_line_shows_what_is_folded_under_it() -> None:
+    head = Clean("Traceback (most recent call last):")
+    under = [Clean("  File x"), Clean("torch.OutOfMemoryError: CUDA out of memory.")]
+    shown = [plain_text(spans) for spans in opened(1, 0, "", head, under)]
+    assert shown[-2:] == ["  File x", "torch.OutOfMemoryError: CUDA out of memory."]
+    assert any(line.startswith("means ") for line in shown)
+
+
+def test_written_out_line_ends_are_lines_when_opened() -> None:
+    shown = [plain_text(spans) for spans in opened(1, 0, "", Clean(r"GPU 0\nGPU 1"))]
+    assert shown[-2:] == ["GPU 0", "GPU 1"]
