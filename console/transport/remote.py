@@ -16,7 +16,7 @@ from console.model.failure import Failure, WireError
 from console.model.fleet import Host
 from console.transport.link import Dialled, Dialler, Link
 from console.transport.wire import CHANNELS, ByteStream, Done, LinkSeen, Stream, Use
-from console.transport.words import remote_line
+from console.transport.words import guarded, remote_line
 
 
 class Command(Stream, Protocol):
@@ -77,7 +77,7 @@ class RemoteWire:
     ) -> Done:
         try:
             async with asyncio.timeout(deadline_s), self._channels[use]:
-                command = await self._start(argv, None, guarded=not stdin)
+                command = await self._start(argv if stdin else guarded(argv), None)
                 try:
                     if stdin:
                         await command.feed(stdin)
@@ -112,9 +112,7 @@ class RemoteWire:
     async def close(self) -> None:
         await self._link.close()
 
-    async def _start(
-        self, argv: Sequence[str], channel: asyncio.Semaphore | None, *, guarded: bool = False
-    ) -> Command:
-        line = remote_line([*self._host.enter, *argv], self._mark, guarded=guarded)
+    async def _start(self, argv: Sequence[str], channel: asyncio.Semaphore | None) -> Command:
+        line = remote_line([*self._host.enter, *argv], self._mark)
         connected = await self._link.ready()
         return await connected.start(line, self._mark.encode(), channel)

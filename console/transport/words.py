@@ -14,11 +14,11 @@ from console.model.failure import Failure, WireError
 _PIECES = re.compile(r"[^'\\!]+|['\\!]")
 
 # The mark parts what the command writes from what start-up files of the login shell wrote.
-_MARK = 'printf "%s\\n" "$0"; printf "%s\\n" "$0" >&2; '
-_PLAIN = _MARK + 'exec "$@"'
+_MARKED = 'printf "%s\\n" "$0"; printf "%s\\n" "$0" >&2; exec "$@"'
 
-# sshd signals nothing of root's, so a command that reads no input is ended when that is let go.
-_GUARDED = _MARK + (
+# sshd signals nothing of root's and `docker exec` passes no signal on, so a command that reads no
+# input is ended, where it runs, when that is let go.
+_GUARDED = (
     'exec 4<&0; "$@" </dev/null 4<&- & p=$!; '
     "{ cat <&4; kill $p; } >/dev/null 2>&1 & w=$!; "
     "exec 4<&-; wait $p; c=$?; kill $w; exit $c"
@@ -39,11 +39,13 @@ def quoted(word: str) -> str:
     return "".join(f"\\{piece}" if piece in "'\\!" else f"'{piece}'" for piece in pieces)
 
 
-def remote_line(argv: Sequence[str], mark: str, *, guarded: bool = False) -> bytes:
-    """The command line for a login shell: `argv`, after `mark` on a line of either output.
+def guarded(argv: Sequence[str]) -> list[str]:
+    """`argv` without input, ended when the standard input of this is closed."""
+    return ["/bin/sh", "-c", _GUARDED, "sh", *argv]
 
-    A guarded command gets no input and is ended when its standard input is closed.
-    """
-    words = ["/bin/sh", "-c", _GUARDED if guarded else _PLAIN, mark, *argv]
+
+def remote_line(argv: Sequence[str], mark: str) -> bytes:
+    """The command line for a login shell: `argv`, after `mark` on a line of either output."""
+    words = ["/bin/sh", "-c", _MARKED, mark, *argv]
     line = "exec " + " ".join(map(quoted, words))
     return line.encode("utf-8", "surrogateescape")

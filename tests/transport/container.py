@@ -1,0 +1,109 @@
+"""A stand-in for a container: a root of BusyBox's, a process namespace, and a way in.
+
+No Docker engine runs here. What docker does is done with unshare and chroot; `docker` is a script
+that takes exactly `docker exec -i NAME COMMAND…` and refuses anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.rig.process import Child, parent_and_name
+from tests.rig.waiting import until
+
+BUSYBOX = Path("/usr/bin/busybox")
+NAME = "kimi"
+
+_INIT = """\
+mount -t proc proc {root}/proc && mount --bind /dev {root}/dev && echo up &&
+exec chroot {root} /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done'
+"""
+_DOCKER = """\
+#!/bin/sh
+if [ "$1 $2 $3" != "exec -i {name}" ]; then
+    echo "docker: Error response from daemon: No such container: $3" >&2
+    exit 1
+fi
+shift 3
+exec nsenter --target {pid} --mount --pid --root --wd "$@"
+"""
+
+
+class Container:
+    """One that runs.
+
+    Attributes:
+        root: its files, as this machine sees them.
+        enter: the argv that gets into it.
+    """
+
+    def __init__(self, folder: Path, pid: int) -> None:
+        self.root = folder / "root"
+        docker = folder / "docker"
+        docker.write_text(_DOCKER.format(name=NAME, pid=pid))
+        docker.chmod(0o755)
+        self.enter = (str(docker), "exec", "-i", NAME)
+
+    def run(self, *argv: str) -> str:
+        """What a command in it prints."""
+        done = subprocess.run([*self.enter, *argv], capture_output=True, text=True, check=True)
+        return done.stdout
+
+
+@contextmanager
+def container(folder: Path) -> Iterator[Container]:
+    """One as long as the body runs.
+
+    Raises:
+        RuntimeError: this machine makes no namespaces for us.
+    """
+    root = folder / "root"
+    _fill(root)
+    log = folder / "init.log"
+    argv = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"]
+    init = Child([*argv, "sh", "-c", _INIT.format(root=root)], log)
+    try:
+        until(lambda: b"up" in log.read_bytes() or init.returncode is not None, 5)
+        if init.returncode is not None:
+            raise RuntimeError(f"no namespaces on this machine: {log.read_text().strip()}")
+        yield Container(folder, until(lambda: _child_of(init.pid), 5))
+    finally:
+        init.kill()
+
+
+def _fill(root: Path) -> None:
+    """BusyBox alone, with the libraries it needs."""
+    for name in ("bin", "proc", "dev", "tmp", "etc"):
+        (root / name).mkdir(parents=True)
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
+    shutil.copy(BUSYBOX, root / "bin" / "busybox")
+    needed = subprocess.run(["ldd", BUSYBOX], capture_output=True, text=True, check=False).stdout
+    for library in map(Path, re.findall(r"(/\S+) \(0x", needed)):
+        place = root / library.relative_to("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, place)
+    listed = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True)
+    for applet in listed.stdout.split():
+        if applet != "busybox":
+            (root / "bin" / applet).symlink_to("busybox")
+
+
+def _child_of(pid: int) -> int:
+    """The first process of the namespace: the child of unshare; 0 while there is none."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            known = parent_and_name(int(name))
+            if known is not None and known[0] == pid:
+                return int(name)
+    return 0
+
+
+if sys.platform != "linux":
+    raise RuntimeError("namespaces are Linux's")
