@@ -17,6 +17,7 @@ from console.model.exits import MEANINGS, Exit
 COMMANDS = {
     "bench": "measure one server's decode rate",
     "compare": "the verdict on two recorded benchmarks",
+    "env": "NCCL's variables: check, import, what a server really has, what it lost",
     "session": "look into a saved session",
     "script": "check a script without running it",
     "schema": "JSON Schemas of the files people write, for editors",

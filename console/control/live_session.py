@@ -23,7 +23,7 @@ from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.version import written_version
-from console.session.environments import EnvironmentKeeper
+from console.session.environments import EnvironmentKeeper, wanted
 from console.session.keeper import Keeper
 from console.session.recorder import Recorder, started
 from console.session.shelf import make_room, new_path
@@ -139,6 +139,8 @@ class LiveSession:
             for known in keeper.known():
                 timeline.emit(known)
             timeline.subscribe(keeper.take)
+        for asked in wanted(fleet, self.masks):
+            timeline.emit(asked)
 
     def _record(self, fleet: Fleet) -> tuple[str, ...]:
         """Start recording, unless told not to or unable to; what a person should know of it."""

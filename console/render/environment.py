@@ -14,7 +14,7 @@ from console.model.span import Span, Spans, width
 from console.nccl.allreduce import Path
 from console.nccl.check import check
 from console.nccl.finding import Finding, Severity
-from console.nccl.truth import Cell, CellState, Row, Source, Verdict
+from console.nccl.truth import Cell, CellState, Extent, Reading, Row, Source, Verdict
 from console.nccl.version import NEWEST
 from console.render.label import label
 from console.render.spans import fitted, wrapped
@@ -95,7 +95,7 @@ def ordered(server: Server) -> list[Row]:
 
 
 def _columns(server: Server, room: int) -> list[Source]:
-    present = {reading.source for reading in readings(server)}
+    present = {reading.source for reading in readings(server) if _has_a_say(reading)}
     shown = [source for source in _TITLES if source in present or source in _ALWAYS]
     for source in _LEAST:
         taken = _NAME + _EFFECT + len(_GAP) + len(shown) * (_CELL + len(_GAP))
@@ -108,6 +108,12 @@ def _columns(server: Server, room: int) -> list[Source]:
             break
         shown.remove(source)
     return shown
+
+
+def _has_a_say(reading: Reading) -> bool:
+    """A conf file that is not there needs no column."""
+    whole = reading.extent is Extent.WHOLE
+    return reading.source is not Source.CONF_FILE or bool(reading.values) or not whole
 
 
 def _widths(rows: Iterable[Row], shown: Sequence[Source], room: int) -> list[int]:
@@ -182,11 +188,21 @@ def effect(row: Row) -> Spans:
     if not now.known:
         return (Span(f"{shape or '?'} {word or 'unknown'}", role),)
     value = " | ".join(now.split) or ("unset" if now.value is None else label(now.value) or '""')
+    if row.verdict is Verdict.EXTRA and (by := _by_itself(row)):
+        return (Span(value), Span(f"  {by}", Role.DIM))
     if row.verdict is Verdict.UNKNOWN:
         return (Span(value), Span(f"  {label(now.by)}", Role.DIM))
     if row.verdict is Verdict.UNSET:
         return (Span("unset", Role.DIM),)
     return (Span(value), Span(f"  {shape} {word}", role))
+
+
+def _by_itself(row: Row) -> str:
+    """Who set what nobody wanted, where that needs no attention: the engine, or another library."""
+    launched = [cell.state for cell in row.cells if cell.source is Source.LAUNCHER]
+    if launched == [CellState.UNSET] and row.effect.by != "container's first process":
+        return "engine"
+    return "" if row.name.startswith("NCCL_") else label(row.effect.by)
 
 
 def basis_text(server: Server) -> str:
@@ -229,10 +245,7 @@ def finding_lines(found: Iterable[Finding], room: int) -> list[Spans]:
     """Each finding in one or more lines: severity, what was written, what becomes of it."""
     lines: list[Spans] = []
     for one in found:
-        what = ", ".join(one.names)
-        if one.written:
-            what += f"={one.written}"
-        head = f"{one.severity.value:<8}{label(what)}"
+        head = f"{one.severity.value:<8}{label(written(one))}"
         text = f"{label(one.why)}{_reads(one)}"
         indent = max(12, min(34, width(head) + 2)) if room >= 60 else 8
         rows = wrapped(text, max(12, room - indent))
@@ -244,6 +257,14 @@ def finding_lines(found: Iterable[Finding], room: int) -> list[Spans]:
             start = first if number == 0 else fitted((), indent - 1)
             lines.append(fitted((*start, Span(f" {row}")), room))
     return lines
+
+
+def written(one: Finding) -> str:
+    """What a finding is about, as it was written: `NAME=value`, or several of them."""
+    whole = any(one.written.startswith(f"{name}=") for name in one.names)
+    if whole:
+        return one.written
+    return ", ".join(one.names) + (f"={one.written}" if one.written else "")
 
 
 def _reads(one: Finding) -> str:

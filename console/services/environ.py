@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from console.model.clock import Clock, Pace, utc_text
 from console.model.failure import Failure, WireError
-from console.model.fleet import Fleet, Server
+from console.model.fleet import Arm, Engine, Fleet, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.nccl.catalogue import is_allowed
@@ -33,14 +33,26 @@ from console.stream.server_events import EnvRead, ProcessSeen
 from console.transport.wire import Wire
 
 _SKEW_US = 2_000_000
+_DRAFTS = re.compile(r"--?(?:speculative[-_]|spec-|draft|model-draft|md$)")
 _PLACE = re.compile(r"(TP|PP|DP|EP|PCP|DCP)_?(\d+)")
 
 
 class Reader:
-    """Reads one server's environment and remembers what was told of it."""
+    """Reads one server's environment and remembers what was told of it.
+
+    `contested`: a server of the other arm has the same port, so the arguments decide whose it is.
+    """
 
     def __init__(
-        self, server: Server, port: int, wire: Wire, clock: Clock, pace: Pace, masks: Masks
+        self,
+        server: Server,
+        port: int,
+        wire: Wire,
+        clock: Clock,
+        pace: Pace,
+        masks: Masks,
+        *,
+        contested: bool = False,
     ) -> None:
         self._server = server
         self._port = port
@@ -48,6 +60,7 @@ class Reader:
         self._clock = clock
         self._pace = pace
         self._masks = masks
+        self._contested = contested
         self._told: dict[str, EnvRead] = {}
         self._machine: HostSeen | None = None
 
@@ -73,6 +86,10 @@ class Reader:
             told = done.err.decode("utf-8", "replace").strip().splitlines()[-1:]
             why = f"environment: {error}" + (f": {told[0]}" if told else "")
             raise WireError(Failure.REMOTE, why) from error
+        if self._contested and _is_other(said, self._server):
+            said.holder = "other"
+            said.processes.clear()
+            said.files = [file for file in said.files if file.kind == "recipe"]
         # The process comes last: it says that the sources before it are of one reading.
         return [*self._host(said, middle), *self._sources(said), self._process(said)]
 
@@ -229,9 +246,19 @@ def _source(process: Process, workers: bool) -> str:
             return ""
 
 
+def _is_other(said: Said, server: Server) -> bool:
+    """Whether the launcher's arguments are those of the other arm."""
+    if said.launcher is None or server.engine is Engine.TRTLLM:
+        return False
+    drafts = any(_DRAFTS.match(option) for option in said.options)
+    return drafts is (server.arm is Arm.BASELINE)
+
+
 def _unfound(said: Said, port: int) -> str:
     if said.holder == "nobody":
         return f"nothing listens on port {port}"
+    if said.holder == "other":
+        return f"not loaded: port {port} is held by the other arm, by its arguments"
     whose = f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
     return f"port {port} is held by {whose}, whose descriptors this user may not read"
 

@@ -52,8 +52,9 @@ class File:
 
 @dataclass(slots=True)
 class Said:
-    """One reading. `holder` is "" (a process was found), "nobody" or "unseen" with `holder_uid`;
-    `holders` are all processes that have the listening socket."""
+    """One reading. `holder` is "" (a process was found), "nobody", "unseen" with `holder_uid`, or
+    "other"; `holders` are all processes that have the listening socket, `options` the names of
+    the launcher's arguments."""
 
     boot_id: str = ""
     kernel: str = ""
@@ -63,6 +64,7 @@ class Said:
     holder: str = ""
     holder_uid: str = ""
     holders: tuple[int, ...] = ()
+    options: tuple[str, ...] = ()
     container: str = ""
     container_ticks: int = 0
     processes: list[Process] = field(default_factory=list)
@@ -132,6 +134,8 @@ def _record(said: Said, words: list[str]) -> None:
         case "@nobody" | "@unseen":
             said.holder = words[0][1:]
             said.holder_uid = words[1] if len(words) > 1 else ""
+        case "@options":
+            said.options = tuple(filter(None, words[1:]))
         case "@holders":
             said.holders = tuple(int(word) for word in words[1:] if word.isdigit())
         case "@process":

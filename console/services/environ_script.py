@@ -1,9 +1,10 @@
 """What runs on a host to read a server's environment: one fixed POSIX sh line, given arguments.
 
 Owns that text and what it prints. From the port it goes to the listening process, then down the
-process tree. It needs only sh, cat, sed, grep, tr, ls, cut, head, uniq, wc and date as GNU or
-BusyBox have them, changes nothing, and lets no variable out whose name is not allowed: another
-one is printed as `_=`, so that what is left still shows whether a block is whole.
+process tree; of arguments it prints the options' names only. It needs only sh, cat, sed, grep,
+tr, ls, cut, head, uniq and date as GNU or BusyBox have them, changes nothing, and lets no variable
+out whose name is not allowed: another one is printed as `_=`, so that what is left still shows
+whether a block is whole.
 
 Output: records that begin with `@`; lines that begin with a blank belong to the record above.
 """
@@ -62,6 +63,8 @@ if [ -z "$l" ]; then echo "@unseen $u"; echo "@end"; exit 0; fi;
 echo "@holders$w";
 args $l; j=$c;
 process $l launcher;
+echo "@options $(tr "\n\000" "\001\n" <"/proc/$l/cmdline" 2>/dev/null
+| sed -nE "s/^(--?[A-Za-z][A-Za-z0-9_-]*)(=.*)?$/\1/p" | head -n 200 | tr "\n" " ")";
 f=" $l " g=1 k=0;
 while [ $g = 1 ]; do g=0; for x in $t; do
 case "$f" in *" ${x%:*} "*) continue;; esac;

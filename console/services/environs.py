@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from console.model.clock import Clock, Pace
 from console.model.failure import WireError
-from console.model.fleet import Fleet
+from console.model.fleet import Fleet, Server
 from console.model.mask import Masks
 from console.model.text import clean
 from console.services.environ import Reader, environ, port_of
@@ -94,9 +94,18 @@ class Environs:
 
     def _reader(self, server: str) -> Reader:
         entry = self._fleet.server(server)
-        port = port_of(self._fleet, entry)
+        place = self._place(entry)
+        contested = any(
+            self._place(other) == place and other.arm is not entry.arm
+            for other in self._fleet.servers
+        )
         wire = self._wire_of(server)
-        return Reader(entry, port, wire, self._clock, self._pace, self._masks)
+        return Reader(
+            entry, place[1], wire, self._clock, self._pace, self._masks, contested=contested
+        )
+
+    def _place(self, server: Server) -> tuple[str, int]:
+        return self._fleet.host_of(server).name, port_of(self._fleet, server)
 
     def _may_be_up(self, server: str) -> bool:
         cell = self._timeline.state.servers.get(server)

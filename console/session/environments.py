@@ -16,14 +16,38 @@ from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.nccl.drift import Recorded
 from console.store.environments import keep_environment, read_environments
+from console.store.profiles import load_profiles, profiles_path
+from console.store.toml import BadFile
 from console.stream.drifting import history_of, recorded_now, successor
+from console.stream.environment import WANTED
 from console.stream.events import Event
+from console.stream.fact import Completeness
 from console.stream.run_events import BenchFinished
-from console.stream.server_events import ProcessSeen
+from console.stream.server_events import EnvRead, ProcessSeen
 from console.stream.session_events import HistoryKnown, Noticed
 from console.stream.state import Item, State
 
 _RATE = Clean("decode_tok_s")
+
+
+def wanted(fleet: Fleet, masks: Masks) -> Iterator[EnvRead | Noticed]:
+    """The profile each server of the fleet is wanted to run with; nothing where it has none."""
+    if not fleet.path:
+        return
+    try:
+        profiles = load_profiles(profiles_path(fleet.path))
+    except BadFile as error:
+        text = str(error.problems[0]) if error.problems else str(error)
+        yield Noticed(Clean("profiles"), Clean("error"), clean(text, masks))
+        return
+    for server in fleet.servers:
+        profile = profiles.of(server.name)
+        if profile is None:
+            continue
+        values = tuple((clean(n, masks), clean(v, masks)) for n, v in profile.values.items())
+        why = profile.name + (f" from {profile.origin}" if profile.origin else "")
+        name = clean(server.name, masks)
+        yield EnvRead(name, WANTED, Completeness.WHOLE, values, None, clean(why, masks))
 
 
 class EnvironmentKeeper:

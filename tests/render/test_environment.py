@@ -72,7 +72,7 @@ def test_the_night_of_the_story_at_full_width() -> None:
         "NCCL_PROTO LL – – – unreadable unset ✗ lost",
         "NCCL_ALGO Ring – – – unreadable unset ✗ lost",
     ]
-    assert rows[6] == "NCCL_CUMEM_ENABLE – – – 0 0 on all 8 0 + extra"
+    assert rows[6] == "NCCL_CUMEM_ENABLE – – – 0 0 on all 8 0 engine"
     assert len(rows) == 7
 
 

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,10 +119,11 @@ def fleet_of(host: Host, port: int, recipe: Recipe | None = None) -> Fleet:
     return Fleet("test", (host,), (slot,), (Server("s", "slot", Arm.BASELINE, url, recipe=recipe),))
 
 
-def reader(wire: Wire, port: int, recipe: Recipe | None = None) -> Reader:
+def reader(wire: Wire, port: int, recipe: Recipe | None = None, arm: Arm | None = None) -> Reader:
     fleet = fleet_of(wire.host, port, recipe)
-    server = fleet.server("s")
-    return Reader(server, port_of(fleet, server), wire, SystemClock(), Pace(), Masks())
+    server = replace(fleet.server("s"), arm=arm or Arm.BASELINE)
+    found, clock = port_of(fleet, server), SystemClock()
+    return Reader(server, found, wire, clock, Pace(), Masks(), contested=arm is not None)
 
 
 async def look(box: Sshd, port: int, recipe: Recipe | None = None, *enter: str) -> Seen:
@@ -155,7 +157,12 @@ def opened(folder: Path) -> None:
 
 @contextmanager
 def server(
-    folder: Path, port: int, then: str, env: dict[str, str] | None = None, *before: str
+    folder: Path,
+    port: int,
+    then: str,
+    env: dict[str, str] | None = None,
+    *before: str,
+    more: Sequence[str] = (),
 ) -> Iterator[Child]:
     """A process that listens on `port`, then does `then` and waits."""
     script = folder / f"server-{port}.py"
@@ -173,7 +180,7 @@ def server(
     log = folder / f"server-{port}.log"
     given = {"PATH": os.environ["PATH"], "HOME": f"/{CANARY}/home", "HF_TOKEN": CANARY}
     given |= {"NCCL_SECRET_KEY": CANARY, "VLLM_API_KEY": CANARY, **(env or {})}
-    child = Child([*before, sys.executable, str(script), str(port)], log, env=given)
+    child = Child([*before, sys.executable, str(script), str(port), *more], log, env=given)
     try:
         until(lambda: b"ready" in log.read_bytes() or child.returncode is not None, 10)
         assert child.returncode is None, log.read_text()
@@ -397,3 +404,23 @@ def test_a_port_without_a_number_is_the_schemes() -> None:
     server = Server("s", "slot", Arm.BASELINE, "https://x")
     assert port_of(Fleet("f", (host,), (Slot("slot", "h", port=81),), (server,)), server) == 81
     assert port_of(Fleet("f", (host,), (Slot("slot", "h"),), (server,)), server) == 443
+
+
+@pytest.mark.parametrize("drafts", [False, True])
+async def test_of_two_arms_at_one_port_the_one_that_runs_is_read(
+    tmp_path: Path, drafts: bool
+) -> None:
+    port = free_port()
+    option = ("--speculative-algorithm", CANARY) if drafts else ("--tp-size", CANARY)
+    wire = Recorded(LocalWire(Host("here")))
+    with server(tmp_path, port, "pass", SIX, more=option):
+        base, fast = [
+            Seen(await reader(wire, port, arm=arm).read())  # type: ignore[arg-type]
+            for arm in (Arm.BASELINE, Arm.SPECULATIVE)
+        ]
+    up, down = (fast, base) if drafts else (base, fast)
+    assert up.values("launcher") == SIX
+    why = f"not loaded: port {port} is held by the other arm, by its arguments"
+    assert (down.process.pid, down.process.why) == (None, why)
+    assert not any(CANARY.encode() in data for data in wire.said)
+    await wire.wire.close()
