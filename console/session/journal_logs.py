@@ -6,6 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import gt
 
 from console.model.fleet import LogId
 from console.model.mask import Masks
@@ -16,8 +18,10 @@ from console.stream.fact import GapKind
 from console.stream.logs import Chunk
 from console.stream.server_events import LogAdvanced, LogGap
 
-_HEAD = re.compile(rb'log = ("(?:[^"\\\n]|\\.)*")\nfirst = (\d{1,15})\ncount = (\d{1,9})\n')
-_HEAD_BYTES = 4096
+_HEAD = re.compile(
+    rb"seq = \d{1,18}\nt_us = \d{1,18}\n"
+    rb'log = ("(?:[^"\\\n]|\\.){0,500}")\nfirst = (\d{1,15})\ncount = (\d{1,9})\n'
+)
 _MISSING = clean("(lines missing from the session file)", Masks())
 
 
@@ -36,46 +40,54 @@ class JournalLogs:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._logs: dict[str, _LogIndex] = {}
+        self._names: dict[bytes, str | None] = {}
         self._seen = 0
         self.read_on()
 
     def read_on(self) -> None:
         """Take in the blocks that the journal has read since."""
-        index = self._journal.index
-        new = range(self._seen, len(index))
-        self._seen = len(index)
-        changed = {self._add(n) for n in new if index.kind_of(n) in ("log", "gap")}
-        for log in changed - {None}:
-            held = self._logs[str(log)]
-            order = sorted(range(len(held.first)), key=held.first.__getitem__)
-            held.first = [held.first[place] for place in order]
-            held.block = [held.block[place] for place in order]
-
-    def _add(self, number: int) -> str | None:
-        """Note where a block's lines are; the log's name."""
-        gap = self._journal.index.kind_of(number) == "gap"
-        found = None if gap else _HEAD.search(self._journal.body(number, _HEAD_BYTES))
-        if found is not None:
-            try:
-                log = str(parse_table(b"k = " + found[1])["k"])
-            except NotAnEvent:
-                return None
-            first, count = int(found[2]), int(found[3])
-        else:
+        index, data = self._journal.index, self._journal.data
+        first, self._seen = self._seen, len(index)
+        codes = {index.kinds.index(kind): kind for kind in ("log", "gap") if kind in index.kinds}
+        match = _HEAD.match
+        for number in range(first, self._seen):
+            if index.kind[number] not in codes:
+                continue
+            start = index.body[number]
+            found = match(data, start, start + index.length[number])
+            if found is not None and codes[index.kind[number]] == "log":
+                self._add(number, self._name(found[1]), int(found[2]), int(found[3]))
+                continue
             event = self._journal.event(number)
             if isinstance(event, LogAdvanced):
-                log, first, count = event.log, event.first, event.count
+                self._add(number, event.log, event.first, event.count)
             elif isinstance(event, LogGap):
-                log, first, count = event.log, event.at, event.span
-            else:
+                self._add(number, event.log, event.at, event.span)
+        for held in self._logs.values():
+            if any(map(gt, held.first, islice(held.first, 1, None))):
+                order = sorted(range(len(held.first)), key=held.first.__getitem__)
+                held.first = [held.first[place] for place in order]
+                held.block = [held.block[place] for place in order]
+
+    def _name(self, quoted: bytes) -> str | None:
+        """The log's name as it stands in a block; None for what is no TOML text."""
+        if quoted not in self._names:
+            if len(self._names) >= MOST_NAMES:
                 return None
-        if log not in self._logs and len(self._logs) >= MOST_NAMES:
-            return None
+            try:
+                self._names[quoted] = str(parse_table(b"k = " + quoted)["k"])
+            except NotAnEvent:
+                self._names[quoted] = None
+        return self._names[quoted]
+
+    def _add(self, number: int, log: str | None, first: int, count: int) -> None:
+        """Note where a block's lines are."""
+        if log is None or (log not in self._logs and len(self._logs) >= MOST_NAMES):
+            return
         held = self._logs.setdefault(log, _LogIndex())
         held.first.append(first)
         held.block.append(number)
         held.end = max(held.end, first + count)
-        return log
 
     def reach(self, log: LogId) -> tuple[int, int]:
         """The numbers recorded of a log."""

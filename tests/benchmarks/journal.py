@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-import tracemalloc
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from console.model.clock import ManualClock
+from console.control.replay import Replay
+from console.engines.metrics import Worker, read_metrics
+from console.model.clock import ManualClock, utc_text
+from console.model.fleet import LogId
+from console.model.mask import Masks
 from console.model.text import Clean
+from console.services.figures import Polls, Reading
 from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
 from console.session.player import Player
 from console.session.recorder import Recorder
+from console.stream.logs import last_lines
 from console.stream.server_events import HealthSeen, LogAdvanced
+from console.stream.session_events import ClockPaired
 from console.stream.timeline import Timeline
+from tests.benchmarks.startup import first_paint_s
 
+ROOT = Path(__file__).parents[2]
+CAPTURES = ROOT / "tests" / "engines" / "captures"
 LINE = (
     "[2026-02-24 17:05:{:02d} TP0] Decode batch, #running-req: 1, #token: {}, token usage: 0.01, "
     "cuda graph: True, gen throughput (token/s): 62.9, #queue-req: 0"
@@ -61,8 +75,114 @@ def seeks(player: Player, count: int = 60) -> Sequence[float]:
     return took
 
 
+def hour(lines_at_once: int) -> dict[str, object]:
+    """Bytes of one recorded hour: 5 log lines a second of one busy server, figures of two.
+
+    The figures are those of a real exposition, whose counters go on as at 62.9 tok/s; health is
+    asked every half minute. Ends with the largest kinds.
+    """
+    exposition = (CAPTURES / "sglang-busy-metrics.txt").read_text()
+    worker = read_metrics(200, exposition).workers[0]
+    clock = ManualClock()
+    timeline = Timeline(clock)
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = Recorder(Path(folder) / "s.toml", timeline.emit)
+        timeline.subscribe(recorder.take)
+        polls = {name: Polls([name], set(), Masks()) for name in ("kimi-base", "kimi-eagle3")}
+        for tick in range(0, 5 * 3600, lines_at_once):
+            clock.advance(0.2 * lines_at_once)
+            at = range(tick, tick + lines_at_once)
+            lines = tuple(Clean(LINE.format(n // 5 % 60, n)) for n in at)
+            byte = (tick * 180, (tick + lines_at_once) * 180)
+            name = Clean("kimi-base")
+            timeline.emit(LogAdvanced(name, tick, lines_at_once, (2049, 7712), byte, lines))
+            if tick % 10 == 0:
+                for server, poll in polls.items():
+                    now = Reading(clock.now_us(), "/metrics", _later(worker, tick / 5), None)
+                    for event in poll.take(now):
+                        timeline.emit(event)
+                    if tick % 150 == 0:
+                        timeline.emit(HealthSeen(Clean(server), Clean("/health"), 1_003_211, 200))
+            if tick % 300 == 0:
+                timeline.emit(ClockPaired(Clean(utc_text(clock.utc()))))
+            recorder.flush()
+        recorder.close()
+        journal = Journal(recorder.path)
+        index = journal.index
+        sizes: Counter[str] = Counter()
+        for number in range(len(index)):
+            sizes[index.kind_of(number)] += index.length[number]
+    kinds = {kind: round(size / 1e6, 2) for kind, size in sizes.most_common(4)}
+    return {"mb": round(recorder.size / 1e6, 2), "of_it_mb": kinds}
+
+
+def _later(worker: Worker, seconds: float) -> Worker:
+    """The same server, its counters further on."""
+    figures = {
+        name: value + (62.9 * seconds if name.endswith("_total") else 0.0)
+        for name, value in worker.figures.items()
+    }
+    return replace(worker, figures=figures)
+
+
+_MEMORY = """
+import sys
+def resident():
+    with open("/proc/self/status") as file:
+        told = dict(line.split(":", 1) for line in file)
+    return [int(told[key].split()[0]) / 1024 for key in ("VmRSS", "RssAnon")]
+from console.control.replay import Replay
+from console.model.clock import ManualClock
+from console.model.mask import Masks
+from console.session.journal import Journal
+empty = resident()
+if len(sys.argv) > 1:
+    replay = Replay(Journal(sys.argv[1]), ManualClock(), Masks())
+    for place in range(0, 100, 7):
+        replay.player.seek(replay.player.length_us * place // 100)
+    replay.player.notches()
+print([round(now - before) for now, before in zip(resident(), empty)])
+"""
+
+
+def memory_mib(path: Path) -> dict[str, int]:
+    """Memory that a replay takes beyond its modules: all pages, and those that are its own.
+
+    The difference are pages of the file itself, which the system takes back when it needs them.
+    """
+    command = [sys.executable, "-c", _MEMORY, str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    resident, own = json.loads(done.stdout)
+    return {"resident": resident, "own": own}
+
+
+def first_screen(path: Path) -> dict[str, object]:
+    """Seconds until what the first screen shows is known, beside parsing the whole file as TOML.
+
+    Also from the start of the program to its first paint, which does not wait for the file.
+    """
+    parse = "import sys, tomli; tomli.load(open(sys.argv[1], 'rb'))"
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", parse, str(path)], check=True)
+    parsed_s = time.perf_counter() - start
+    known = []
+    for _ in range(5):
+        start = time.perf_counter()
+        replay = Replay(Journal(path), ManualClock(), Masks())
+        for log in replay.timeline.state.logs:
+            last_lines(replay.timeline.logs, LogId(log), 50, 1 << 60)
+        known.append(time.perf_counter() - start)
+    console = [sys.executable, "-m", "console", "--replay", str(path)]
+    return {
+        "known_s": round(statistics.median(known), 3),
+        "tomli_load_s": round(parsed_s, 2),
+        "times_sooner": round(parsed_s / statistics.median(known), 1),
+        "first_paint_s": round(statistics.median(first_paint_s(console) for _ in range(5)), 2),
+    }
+
+
 def figures() -> dict[str, object]:
-    """Append rate, open time, seek time and memory of a 100 MB session."""
+    """Append rate, open time, seek time, memory, first screen of 100 MB; bytes of an hour."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.toml"
         written = write(path, SIZE)
@@ -74,15 +194,15 @@ def figures() -> dict[str, object]:
         start = time.perf_counter()
         JournalLogs(journal)
         indexed = time.perf_counter() - start
-        tracemalloc.start()
         player = Player(Journal(path), lambda _: None, lambda _: None)
         took = sorted(seeks(player))
-        memory = tracemalloc.get_traced_memory()[1] / 1e6
-        tracemalloc.stop()
+        memory, screen = memory_mib(path), first_screen(path)
     return {
         "append": written,
         "open_s": {"median": round(statistics.median(opened), 3), "worst": round(max(opened), 3)},
         "log_index_s": round(indexed, 3),
         "seek_ms": {"median": round(statistics.median(took), 1), "worst": round(took[-1], 1)},
-        "python_memory_mb": round(memory, 1),
+        "memory_mib": memory,
+        "first_screen": screen,
+        "hour": {"one line a block": hour(1), "five lines a block": hour(5)},
     }
