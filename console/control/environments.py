@@ -24,10 +24,12 @@ from console.nccl.importing.read import import_source
 from console.nccl.review import review
 from console.nccl.truth import Extent, same_reading
 from console.nccl.version import NEWEST, Version
+from console.session.player import Player
 from console.store.profiles import load_profiles, profiles_path
 from console.store.toml import BadFile
 from console.stream.environment import basis, effective, nccl_version
 from console.stream.fact import Completeness
+from console.stream.server_events import ProcessSeen
 from console.stream.state import Server, State
 from console.stream.timeline import Timeline
 
@@ -55,6 +57,23 @@ async def read_now(
     except WireError as error:
         return Outcome(error.kind.exit, clean(f"{server}: {error.why}", masks))
     return env_outcome(timeline.state, watch.fleet, server, given, masks)
+
+
+def env_recorded(
+    player: Player,
+    timeline: Timeline,
+    fleet: Fleet,
+    server: str,
+    given: Mapping[str, Argument],
+    masks: Masks,
+) -> Outcome:
+    """The next recorded reading, as a live one would bring a new one; else the latest."""
+    for number in player.next_of("process"):
+        event = player.journal.event(number)
+        if isinstance(event, ProcessSeen) and event.server == server:
+            player.advance(event.t_us)
+            break
+    return env_outcome(timeline.state, fleet, server, given, masks)
 
 
 def env_outcome(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
 from console.control.comparing import compare_recorded
-from console.control.environments import env_outcome, plan_outcome
+from console.control.environments import env_recorded, plan_outcome
 from console.control.port import Argument, Outcome
 from console.model.clock import US_PER_S, Clock
 from console.model.exits import Exit
@@ -121,7 +121,9 @@ class Replay:
             case "compare":
                 return compare_recorded(self.player.journal, given, self._masks)
             case "env":
-                return env_outcome(self.timeline.state, self.fleet(), server, given, self._masks)
+                return env_recorded(
+                    self.player, self.timeline, self.fleet(), server, given, self._masks
+                )
             case "plan":
                 return plan_outcome(given, self._masks)
             case _ if verb.startswith("replay."):

@@ -39,6 +39,13 @@ _EXTENTS = {
 _HOME_SINCE = Version(2, 30)
 _ASKED_FOR = ("1 with ", "forced to 1 with ")
 _NOBODY = "NCCL_"
+_TUNED = {
+    f"NCCL_{name}": place
+    for place, name in enumerate(
+        ("PROTO", "ALGO", "P2P_LEVEL", "P2P_DISABLE", "MAX_NCHANNELS", "BUFFSIZE", "NTHREADS")
+    )
+}
+"""No shell hands an environment on in the order in which it was typed."""
 
 
 def nccl_version(cell: Server) -> Version | None:
@@ -110,12 +117,12 @@ def table(cell: Server) -> tuple[Row, ...]:
 
 
 def effective(cell: Server) -> tuple[dict[str, str], Extent]:
-    """What is in effect, in the order in which the processes have it; WHOLE when what is not
-    named is known to be unset."""
+    """What is in effect, what is tuned most first; WHOLE when what is not named is known to be
+    unset."""
     found = readings(cell)
-    names = dict.fromkeys(name for reading in _evidence(found) for name in reading.values)
+    names = {name for reading in _evidence(found) for name in reading.values}
     values: dict[str, str] = {}
-    for name in names:
+    for name in sorted(names, key=lambda name: (_TUNED.get(name, len(_TUNED)), name)):
         effect = in_effect(name, found)
         if effect.known and effect.value is not None:
             values[name] = effect.value
@@ -124,7 +131,7 @@ def effective(cell: Server) -> tuple[dict[str, str], Extent]:
 
 
 def _evidence(found: tuple[Reading, ...]) -> Iterator[Reading]:
-    """Without the wishes; the launcher first, whose order is the one somebody typed."""
+    """Without the wishes."""
     return (one for one in found if one.source not in (Source.WANTED, Source.RECIPE))
 
 
