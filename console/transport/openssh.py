@@ -22,6 +22,7 @@ from console.transport.openssh_words import Said
 from console.transport.output import Output
 from console.transport.process import spawn
 from console.transport.remote import RemoteWire
+from console.transport.ssh_unused import unused_by_openssh
 from console.transport.words import remote_line
 
 _MARK = "spec-console-keeper"
@@ -80,9 +81,9 @@ class OpensshDialler:
             raise
 
     def unused(self) -> tuple[str, ...]:
-        """What the person gives up by sharing a master of their own."""
+        """What the configuration asks for in vain, or what sharing a master means."""
         if not self._shares:
-            return ()
+            return unused_by_openssh(self._host.ssh_config)
         return ("over your own ssh master: host key, keepalive and forwarding are as it has them",)
 
     async def _has_master(self) -> bool:

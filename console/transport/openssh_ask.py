@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -20,11 +21,12 @@ from pathlib import Path
 from console.model.ask import NobodyToAsk, Question
 from console.model.failure import Failure, WireError
 from console.transport import askpass
-from console.transport.openssh_words import TRUST, Said, question
+from console.transport.openssh_words import TELLS, TRUST, Said, question
 
 _MOST_BYTES = 65_536
 _KEPT = re.compile(r"'s password: *$|Enter passphrase for ")
 _PREFIX = "spec-console-"
+_SOCKET = "ask"
 
 
 class Asker:
@@ -36,7 +38,6 @@ class Asker:
         asking: puts a question to a person.
 
     Attributes:
-        folder: private to this user; also holds the master's socket.
         refused: done with what it means as soon as a question has no answer.
     """
 
@@ -55,14 +56,20 @@ class Asker:
         self._asking = asking
         self._given: dict[str, str] = {}
         self._server: asyncio.Server | None = None
-        self.folder = Path()
+        self._made: Path | None = None
         self.refused: asyncio.Future[WireError] = asyncio.get_running_loop().create_future()
+
+    @property
+    def folder(self) -> Path:
+        """The private folder, from `open` to `close`. Never another: `close` removes it whole."""
+        assert self._made is not None
+        return self._made
 
     async def open(self) -> None:
         """Make the folder and wait for questions."""
         sweep()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-        self._server = await asyncio.start_unix_server(self._serve, self.folder / "ask")
+        self._made = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        self._server = await asyncio.start_unix_server(self._serve, self.folder / _SOCKET)
         program = shlex.join([sys.executable, "-I", "-S", askpass.__file__])
         path = self.folder / "askpass"
         path.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
@@ -73,7 +80,7 @@ class Asker:
         own = {
             "SSH_ASKPASS": str(self.folder / "askpass"),
             "SSH_ASKPASS_REQUIRE": "force",
-            "SPEC_CONSOLE_ASK": str(self.folder / "ask"),
+            "SPEC_CONSOLE_ASK": str(self.folder / _SOCKET),
         }
         return {
             "DISPLAY": "none",
@@ -89,16 +96,19 @@ class Asker:
         """Take no more questions and remove the folder."""
         if self._server is not None:
             self._server.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        made, self._made = self._made, None
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head, _, prompt = (await reader.read(_MOST_BYTES)).partition(b"\n")
+            said = b""
             while more := await reader.read(_MOST_BYTES):
-                prompt += more
-            answering = asyncio.create_task(
-                self._answer(head.decode(), prompt.decode("utf-8", "replace"))
-            )
+                said += more
+            if not said:
+                return  # another console looks whether this one lives
+            hint, _, prompt = said.decode("utf-8", "replace").partition("\n")
+            answering = asyncio.create_task(self._answer(hint, prompt))
             answering.add_done_callback(self._broken)
             answer = await answering
             with contextlib.suppress(ConnectionError):
@@ -113,13 +123,15 @@ class Asker:
         if known is not None:
             self._given[prompt] = known
             return known
-        asked = question(self._subject, prompt, self._said)
+        asked = question(self._subject, prompt, self._said, hint)
         try:
             answer = await self._asking(asked)
         except NobodyToAsk:
-            if hint != "none":  # only told: a key of hardware waits for a touch
+            if hint != TELLS:
                 self._refuse(asked, f"{asked.text}: needed, and nobody to ask")
             return None
+        if hint == TELLS:
+            return ""
         if answer is None or (asked.choices and answer != TRUST):
             self._refuse(asked, f"{self._alias} accepted no key or password")
             return None
@@ -137,7 +149,7 @@ class Asker:
     def _refuse(self, asked: Question, why: str) -> None:
         if self.refused.done():
             return
-        if asked.choices:
+        if "host key" in asked.text:
             why = asked.text.partition(". ")[0]
             self.refused.set_result(WireError(Failure.KEY_UNKNOWN, why, asked.detail))
         else:
@@ -148,8 +160,18 @@ def sweep() -> None:
     """Remove the folders of consoles that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}[0-9]*-*"):
         pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdigit() and not _runs(int(pid)):
+        if pid.isdigit() and not _runs(int(pid)) and not _answers(folder / _SOCKET):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens there: a console of another process namespace."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def _runs(pid: int) -> bool:

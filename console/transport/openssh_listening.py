@@ -36,8 +36,11 @@ class Listening:
     async def refusal(self, target: str) -> str:
         """Why the host made no connection to `HOST:PORT`; waits until it was said."""
         async with self._changed:
-            await self._changed.wait_for(lambda: target in self._said.refused or self._task.done())
-        return self._said.refused.pop(target, "")
+            await self._changed.wait_for(
+                lambda: self._said.refused.get(target) or self._task.done()
+            )
+        reasons = self._said.refused.get(target)
+        return reasons.popleft() if reasons else ""
 
     async def close(self) -> None:
         self._task.cancel()

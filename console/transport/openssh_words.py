@@ -17,6 +17,8 @@ from console.model.ask import Question
 from console.model.failure import Failure, WireError
 
 TRUST = "yes"
+TELLS = "none"
+"""A key of hardware waits for a touch: the person is told, no answer counts."""
 
 _CHATTER = ("debug", "OpenSSH_", "Transferred: ", "Bytes per second: ", "Authenticated to ")
 _MOST_LINES = 40
@@ -49,14 +51,14 @@ class Said:
     Attributes:
         offered: the host key offered last, as `KIND FINGERPRINT`.
         authenticated: whether it was let in.
-        refused: why the host could not connect to an address, by `HOST:PORT`.
+        refused: why the host could not connect to an address, each time, by `HOST:PORT`.
     """
 
     def __init__(self) -> None:
         self.lines: deque[str] = deque(maxlen=_MOST_LINES)
         self.offered = ""
         self.authenticated = False
-        self.refused: dict[str, str] = {}
+        self.refused: dict[str, deque[str]] = {}
         self._target = ""
         self._targets: dict[str, str] = {}
 
@@ -74,7 +76,8 @@ class Said:
         elif found := _CHANNEL.match(line):
             self._targets[found[1]] = self._target
         elif found := _OPEN_FAILED.match(line):
-            self.refused[self._targets.pop(found[1], "")] = found[2]
+            target = self._targets.pop(found[1], "")
+            self.refused.setdefault(target, deque(maxlen=_MOST_LINES)).append(found[2])
         elif line.startswith("Authenticated to "):
             self.authenticated = True
         if line.strip() and not line.startswith(_CHATTER):
@@ -113,8 +116,12 @@ class Said:
         return self.unknown_key(next(filter(None, found.groups())) if found else alias)
 
 
-def question(subject: str, prompt: str, said: Said) -> Question:
-    """What ssh asks, as a question to a person."""
+def question(subject: str, prompt: str, said: Said, hint: str = "") -> Question:
+    """What ssh asks, as a question to a person.
+
+    Args:
+        hint: how ssh wants it shown: `confirm`, or `none` where it only tells something.
+    """
     if found := _UNKNOWN.search(prompt):
         error = said.unknown_key(next(filter(None, found.groups())))
         text = f"{error.why}. Trust the one it offers from now on?"
@@ -122,6 +129,10 @@ def question(subject: str, prompt: str, said: Said) -> Question:
     *detail, text = prompt.strip().splitlines() or ["ssh asks for an answer"]
     if found := _KEY.match(text):
         text = f"Passphrase for {found[1]}"
+    if hint == TELLS:
+        return Question(subject, text, tuple(detail), choices=("ok",))
+    if hint == "confirm":
+        return Question(subject, text, tuple(detail), choices=("no", TRUST))
     return Question(subject, text.rstrip(": "), tuple(detail), secret=True)
 
 

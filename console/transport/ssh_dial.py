@@ -23,12 +23,12 @@ from console.transport.known_hosts import known_hosts, remember
 from console.transport.ssh_client import TRIES, Client
 from console.transport.ssh_connection import SshConnection
 from console.transport.ssh_errors import Meaning
+from console.transport.ssh_unused import unused_by_asyncssh
 
 Connection = asyncssh.SSHClientConnection
 Options = asyncssh.SSHClientConnectionOptions
 
 _MOST_HOPS = 8
-_UNUSED = ("knownhostscommand", "controlmaster", "controlpath")
 _DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 
 
@@ -68,15 +68,8 @@ class SshDialler:
                 jump.abort()
 
     def unused(self) -> tuple[str, ...]:
-        """What the configuration file asks for and this wire does not do, as lines."""
-        path = Path(self._host.ssh_config or "~/.ssh/config").expanduser()
-        try:
-            lines = path.read_text(errors="replace").splitlines()
-        except OSError:
-            return ()
-        words = [line.replace("=", " ").split() for line in lines]
-        found = dict.fromkeys(word[0] for word in words if word and _is_unused(word))
-        return (f"{', '.join(found)} in {path}: not used here",) if found else ()
+        """What the configuration asks for and this wire does not do, as lines."""
+        return unused_by_asyncssh(self._host.ssh_config)
 
     async def _hop(
         self, name: str, tunnel: Connection | None, jumps: list[Connection]
@@ -218,13 +211,6 @@ def _port(place: str) -> tuple[str, int | None]:
 
 def _present(files: list[str]) -> list[str]:
     return [name for name in files if os.path.isfile(os.path.expanduser(name))]
-
-
-def _is_unused(words: list[str]) -> bool:
-    name = words[0].lower()
-    if name == "stricthostkeychecking":
-        return words[-1].lower() not in ("yes", "ask")
-    return name in _UNUSED
 
 
 def _locked_keys(options: Options) -> list[str]:

@@ -20,6 +20,7 @@ from console.model.clock import Pace, SystemClock
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host, Wire
 from console.transport.openssh import OpensshWire
+from console.transport.openssh_ask import Asker
 from console.transport.openssh_words import Said, question, unopened
 from console.transport.wire import CHANNELS, LinkState, Use
 from tests.rig.http import ScriptedHttp
@@ -265,6 +266,39 @@ def test_its_questions_become_ours() -> None:
     key = question("box", "Enter passphrase for key '/home/t/.ssh/id': ", heard)
     assert (key.text, key.secret) == ("Passphrase for /home/t/.ssh/id", True)
     assert question("box", "", heard).text == "ssh asks for an answer"
+    touch = question("box", "Confirm user presence for key ED25519-SK SHA256:x", heard, "none")
+    assert (touch.choices, touch.secret) == (("ok",), False)
+    share = question("box", "Allow shared connection to gpu? ", heard, "confirm")
+    assert (share.text, share.choices) == ("Allow shared connection to gpu?", ("no", "yes"))
+
+
+async def test_what_a_killed_console_left_is_removed(sshd: Sshd) -> None:
+    with subprocess.Popen(["true"]) as gone:  # noqa: ASYNC220
+        gone.wait()
+    left = Path(tempfile.mkdtemp(prefix=f"spec-console-{gone.pid}-"))
+    async with wired(sshd.ssh_config) as wire:
+        await wire.up()
+    assert not await asyncio.to_thread(left.exists)
+    assert folders() == []
+
+
+async def test_a_laxer_host_key_check_is_not_taken_over_and_that_is_said(
+    sshd: Sshd, tmp_path: Path
+) -> None:
+    config, included = tmp_path / "config", tmp_path / "included"
+    included.write_text("Host *\n    StrictHostKeyChecking=no\n")
+    config.write_text(f"Include {included}\n{sshd.client_block('rig')}")
+    async with wired(config) as wire, asyncio.timeout(8):
+        async for seen in wire.links():
+            if seen.state is LinkState.UP:
+                assert seen.detail == (f"StrictHostKeyChecking in {included}: not used here",)
+                break
+    sshd.forget_host()
+    async with wired(config) as wire:
+        with pytest.raises(WireError) as caught:
+            await wire.run(["true"], deadline_s=5)
+        assert caught.value.kind is Failure.KEY_UNKNOWN
+    assert sshd.known_hosts.read_text() == ""
 
 
 @pytest.mark.parametrize(
@@ -278,3 +312,19 @@ def test_its_questions_become_ours() -> None:
 )
 def test_why_a_forward_was_not_opened(reason: str, kind: Failure) -> None:
     assert unopened(reason, "box").kind is kind
+
+
+async def test_one_who_was_never_asked_removes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is closed before it was opened once removed the folder the console was started in."""
+    (tmp_path / "mine").write_text("stays")
+    monkeypatch.chdir(tmp_path)
+
+    async def never(_: object) -> None:
+        raise AssertionError("nobody asks")
+
+    asker = Asker("box", "box", Said(), {}, never)
+    asker.close()
+    asker.close()
+    assert (tmp_path / "mine").read_text() == "stays"

@@ -356,6 +356,7 @@ async def test_a_login_shell_that_runs_nothing_is_named(tmp_path: Path, wired: W
         ("ControlMaster auto", "ControlMaster"),
         ("KnownHostsCommand /bin/true", "KnownHostsCommand"),
         ("StrictHostKeyChecking accept-new", "StrictHostKeyChecking"),
+        ("RevokedHostKeys /dev/null", "RevokedHostKeys"),
     ],
 )
 async def test_what_the_configuration_asks_in_vain_is_said_once(

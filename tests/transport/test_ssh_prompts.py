@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,6 +24,7 @@ from tests.rig.waiting import auntil
 # OpenSSH puts its questions in its own words.
 PASSWORD = {Way.ASYNCSSH: "Password for door", Way.OPENSSH: "tuner@127.0.0.1's password"}
 PROMPT = {Way.ASYNCSSH: "Password", Way.OPENSSH: "(tuner@127.0.0.1) Password"}
+PACE = replace(Pace().scaled(20), connect_deadline_s=10.0)
 SECRET = "pass word"
 CODE = "123456"
 
@@ -105,7 +107,7 @@ async def door(folder: Path, way: Way, ask: Ask, *, prompts: bool = False) -> As
         f" IdentityFile {folder}/none\n IdentityAgent none\n UserKnownHostsFile {known}\n"
     )
     host = Host("box", way, "door", str(config))
-    wire = wire_to(host, SystemClock(), Pace().scaled(20), ask)
+    wire = wire_to(host, SystemClock(), PACE, ask)
     try:
         yield wire
     finally:
@@ -172,7 +174,9 @@ async def test_declined_is_not_let_in_nor_asked_again_unbidden(tmp_path: Path, w
 async def test_nobody_to_ask_fails_at_once_with_its_exit_code(tmp_path: Path, way: Way) -> None:
     for prompts, text in ((False, PASSWORD[way]), (True, PROMPT[way])):
         async with door(tmp_path, way, Nobody(), prompts=prompts) as wire:
+            start_s = asyncio.get_running_loop().time()
             error = await outcome(wire)
+            assert asyncio.get_running_loop().time() - start_s < 4  # the deadline is 10 s
             assert isinstance(error, WireError)
             assert error.why == f"{text}: needed, and nobody to ask"
             assert (error.kind, error.kind.exit) == (Failure.AUTH, Exit.UNREACHABLE)
