@@ -19,6 +19,10 @@ MOST_BODY = 64 * 1024 * 1024
 """A longer body is not believed."""
 MOST_BLOCKS = 10_000_000
 """Blocks beyond are left aside as damage: an index has to stay in memory."""
+MOST_KINDS = 250
+MOST_DAMAGE = 10_000
+PATIENCE = 4
+"""Bytes that may be summed in vain, as a multiple of the file: headers can lie about lengths."""
 
 _HEADER = re.compile(rb"\[\[([a-z_]{1,32})\]\] # (\d{1,9}) ([0-9a-f]{8})\n")
 _STAMP = re.compile(rb"seq = (\d{1,18})\nt_us = (\d{1,18})\n")
@@ -49,6 +53,7 @@ class Index:
         body: offset of the body. length: of the body. kind: index into `kinds`.
         seq, t_us: the stamp of the block; a time before that of the block above it counts as that,
             so that a search by time always ends.
+        in_vain: bytes whose sum did not hold.
     """
 
     kinds: list[str] = field(default_factory=list)
@@ -59,6 +64,7 @@ class Index:
     t_us: array[int] = field(default_factory=lambda: array("Q"))
     damage: list[Damage] = field(default_factory=list)
     end: int = 0
+    in_vain: int = 0
 
     def __len__(self) -> int:
         return len(self.body)
@@ -85,46 +91,56 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
     """
     found = index if index is not None else Index()
     codes = {kind.encode(): code for code, kind in enumerate(found.kinds)}
-    position, size = start, len(data)
-    last_us = found.t_us[-1] if len(found) else 0
-    match, stamp = _HEADER.match, _STAMP.match
-    add_kind, add_body, add_length = found.kind.append, found.body.append, found.length.append
-    add_seq, add_t = found.seq.append, found.t_us.append
+    position, size, match = start, len(data), _HEADER.match
     while position < size:
         header = match(data, position)
-        if header is not None:
-            body, length = header.end(), int(header[2])
-            end = body + length
-            if end <= size and length <= MOST_BODY:
-                kind = header[1]
-                raw = data[body:end]
-                stamped = stamp(raw)
-                if crc32(raw, crc32(kind)) == int(header[3], 16) and stamped is not None:
-                    code = codes.get(kind)
-                    if code is None and len(codes) < 250:
-                        code = codes[kind] = len(codes)
-                        found.kinds.append(kind.decode())
-                    if code is not None and len(found) < MOST_BLOCKS:
-                        add_kind(code)
-                        add_body(body)
-                        add_length(length)
-                        add_seq(int(stamped[1]))
-                        last_us = max(last_us, int(stamped[2]))
-                        add_t(last_us)
-                        position = found.end = end + (data[end : end + 1] == b"\n")
-                        continue
-        if data[position : position + 1] == b"\n":
+        end = _take(found, codes, data, header) if header is not None else 0
+        if end:
+            position = found.end = end + (data[end : end + 1] == b"\n")
+        elif data[position : position + 1] == b"\n":
             position += 1
-            continue
-        following = _HEADER.search(data, position + 1)
-        end = following.start() if following else size
-        _note_damage(found, position, end)
-        position = end
+        else:
+            following = _HEADER.search(data, position + 1)
+            end = following.start() if following else size
+            _note_damage(found, position, end)
+            position = end
     return found
 
 
+def _take(found: Index, codes: dict[bytes, int], data: Buffer, header: re.Match[bytes]) -> int:
+    """Add the block of a header to the index, if it is sound; its end, else 0."""
+    kind, length, body = header[1], int(header[2]), header.end()
+    end = body + length
+    if end > len(data) or length > MOST_BODY or len(found.body) >= MOST_BLOCKS:
+        return 0
+    raw = data[body:end]
+    stamped = _STAMP.match(raw)
+    if stamped is None or found.in_vain > PATIENCE * len(data):
+        return 0
+    if crc32(raw, crc32(kind)) != int(header[3], 16):
+        found.in_vain += length
+        return 0
+    code = codes.get(kind)
+    if code is None:
+        if len(codes) >= MOST_KINDS:
+            return 0
+        code = codes[kind] = len(codes)
+        found.kinds.append(kind.decode())
+    t_us = int(stamped[2])
+    found.kind.append(code)
+    found.body.append(body)
+    found.length.append(length)
+    found.seq.append(int(stamped[1]))
+    found.t_us.append(max(t_us, found.t_us[-1]) if found.t_us else t_us)
+    return end
+
+
 def _note_damage(index: Index, start: int, end: int) -> None:
-    if index.damage and index.damage[-1].offset + index.damage[-1].length == start:
-        last = index.damage.pop()
-        start = last.offset
-    index.damage.append(Damage(start, end - start))
+    """A stretch that touches the last one makes it longer; so do all beyond the most kept."""
+    last = index.damage[-1] if index.damage else None
+    if last is not None and (
+        last.offset + last.length == start or len(index.damage) >= MOST_DAMAGE
+    ):
+        index.damage[-1] = Damage(last.offset, last.length + end - start)
+    else:
+        index.damage.append(Damage(start, end - start))

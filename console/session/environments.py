@@ -14,11 +14,10 @@ from pathlib import Path
 from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.nccl.drift import Recorded
 from console.store.environments import keep_environment, read_environments
 from console.store.profiles import load_profiles, profiles_path
 from console.store.toml import BadFile
-from console.stream.drifting import history_of, recorded_now, successor
+from console.stream.drifting import Kept, history_of, recorded_now, successor
 from console.stream.environment import WANTED
 from console.stream.events import Event
 from console.stream.fact import Completeness
@@ -60,7 +59,7 @@ class EnvironmentKeeper:
         self._hosts = {server.name: fleet.host_of(server).name for server in fleet.servers}
         self._emit = emit
         self._masks = masks
-        self._kept: dict[str, Recorded] = {}
+        self._kept: dict[str, Kept] = {}
 
     def known(self) -> Iterator[HistoryKnown | Noticed]:
         """What earlier sessions kept of the fleet's servers."""
@@ -108,7 +107,7 @@ class EnvironmentKeeper:
             self._kept[server] = new
             asyncio.get_running_loop().call_soon(self._keep, server, new)
 
-    def _keep(self, server: str, kept: Recorded) -> None:
+    def _keep(self, server: str, kept: Kept) -> None:
         self._kept[server] = kept
         try:
             keep_environment(self._path, (self._hosts[server], server), kept)
@@ -117,7 +116,7 @@ class EnvironmentKeeper:
             return
         self._emit(self._history(server, kept))
 
-    def _history(self, server: str, kept: Recorded) -> HistoryKnown:
+    def _history(self, server: str, kept: Kept) -> HistoryKnown:
         """As an event; a file is edited by hand too, so its texts are cleaned again."""
         masks = self._masks
         env = {str(clean(n, masks)): str(clean(v, masks)) for n, v in kept.env.items()}

@@ -66,7 +66,12 @@ def script(tmp_path: Path, *steps: str) -> Path:
         ('health = { path = "/nosuch" }', 3, "kimi-base: no /nosuch answer in this recording"),
         ('target = "kimi-eagle3"\ntail = {}', 3, "kimi-eagle3: no log in this recording"),
         ('wait = { until = "stalled" }\ntimeout = "2h"', 5, "the recording ends before it holds"),
-        ('wait = { until = "alive" }\ntimeout = "60s"', 5, "not within 60 s"),
+        (
+            'target = "kimi-eagle3"\nwait = { until = "alive" }\ntimeout = "60s"',
+            5,
+            "not within 60 s",
+        ),
+        ('wait = { until = "alive" }\ntimeout = "300s"', 0, "but it moves: loading: weights"),
         ('marker = "x"', 6, "this is a replay: nothing new can be recorded"),
         ('assert = ["1 == 2"]', 1, "1 == 2 fails: 1 == 2"),
         ('id = "w"\nwait = { until = "log:/fired up and ready/" }\ntimeout = "900s"', 0, "passed"),

@@ -20,7 +20,7 @@ from console.model.clock import ManualClock
 from console.model.exits import Exit
 from console.model.fleet import LogId
 from console.model.mask import Masks
-from console.session.blocks import SCHEMA_LINE, block
+from console.session.blocks import PATIENCE, SCHEMA_LINE, block
 from console.session.journal import MOST_NAMES, Journal
 from console.session.journal_logs import JournalLogs
 from console.session.player import Player
@@ -194,6 +194,32 @@ def test_blocks_beyond_a_bound_are_damage(tmp_path: Path, monkeypatch: pytest.Mo
     journal = Journal(path)
     assert len(journal.index) == 3
     assert "are damaged or cut" in journal.losses()[0]
+
+
+def test_headers_that_lie_about_their_length_cost_no_more_than_the_file(tmp_path: Path) -> None:
+    lie = b"[[note]] # %d 00000000\nseq = 1\nt_us = 1\n"
+    count = 20_000
+    size = count * (len(lie) + 6)
+    lies = b"".join(lie % (size - n * (len(lie) + 6) - 100) for n in range(count - 100))
+    good = block("note", 'seq = 1\nt_us = 1\ntext = "x"\n')
+    path = tmp_path / "s.toml"
+    path.write_bytes(SCHEMA_LINE + good + lies)
+    index = Journal(path).index
+    assert len(index) == 1
+    assert index.in_vain <= (PATIENCE + 1) * path.stat().st_size
+    assert sum(damage.length for damage in index.damage) == len(lies)
+
+
+def test_damage_is_counted_to_the_byte_and_kept_in_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.session.blocks.MOST_DAMAGE", 3)
+    good = block("note", 'seq = 1\nt_us = 1\ntext = "x"\n')
+    path = tmp_path / "s.toml"
+    path.write_bytes(SCHEMA_LINE + (good + b"?!") * 9)
+    index = Journal(path).index
+    assert (len(index), len(index.damage)) == (9, 3)
+    assert sum(damage.length for damage in index.damage) == 18
 
 
 def test_a_replay_opens_nothing_that_a_session_names(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from console.session.landmarks import time_of
 from console.session.player import TICK_S
 from console.stream.logs import last_lines
 from console.stream.run_events import ActFinished, ActRequested
-from console.stream.server_events import HealthSeen, LoadEnded
+from console.stream.series import SeriesKey
+from console.stream.server_events import HealthSeen, LoadEnded, MetricSeen, TokenSeen
 from console.stream.session_events import MarkerPut, SessionOpened
 from tests.session.writing import Writing, c
 
@@ -215,3 +216,25 @@ def test_reading_on_goes_block_by_block_over_a_torn_tail(tmp_path: Path) -> None
     )
     assert journal.losses() == []
     assert journal.closed
+
+
+async def test_after_a_seek_charts_look_back_as_they_did_live(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "s.toml")
+    base = c("base")
+    for second in range(400):
+        figures = ((c("running"), 1.0), (c("queued"), float(second)))
+        writing.emit(MetricSeen(base, c("/metrics"), figures), after_s=1)
+        writing.emit(TokenSeen(base, c("/metrics"), 60 + second / 100))
+    replay = Replay(Journal(writing.close()), ManualClock(), Masks())
+    keys = SeriesKey("base", "decode_tok_s"), SeriesKey("base", "queued")
+    await go(replay, "goto", to="300")
+    for key in keys:
+        live = writing.timeline.series.window(key, 180 * US_PER_S, 301 * US_PER_S)
+        replayed = replay.timeline.series.window(key, 180 * US_PER_S, 301 * US_PER_S)
+        assert replayed == live
+        assert len(replayed.value) == 121
+    replay.player.advance(310 * US_PER_S)
+    newer = replay.timeline.series.window(keys[0], 295 * US_PER_S, 311 * US_PER_S)
+    assert list(newer.t_us) == [second * US_PER_S for second in range(295, 311)]
+    await go(replay, "start")
+    assert len(replay.timeline.series.window(keys[0], 0, 400 * US_PER_S).value) == 0
