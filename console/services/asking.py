@@ -88,6 +88,10 @@ class Asking:
             lambda: status(place, http, self._clock, self._pace, self._masks, pulse),
         )
 
+    def doubt(self, server: str) -> None:
+        """Ask for health now rather than at its time, where it is asked at all."""
+        self._pulses[self._leader(server)].ask.set()
+
     async def stop(self, server: str, *kinds: str) -> set[str]:
         """End `health` or `status`; which of them ran."""
         leader = self._leader(server)

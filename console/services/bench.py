@@ -6,7 +6,7 @@ from the server alone; whoever runs this pauses the console's own polling meanwh
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from console.bench.answer import Refused
@@ -17,10 +17,10 @@ from console.bench.protocol import warm
 from console.bench.provenance import Group, Value
 from console.bench.stats import log_interval
 from console.model.clock import utc_text
-from console.model.failure import WireError
-from console.model.fleet import Arm
+from console.model.fleet import Arm, Engine
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.services.bench_load import GpuLoad
 from console.services.bench_run import DIALECTS, Live, Requests, Timed
 from console.services.circumstances import Groups, look_at_host
 from console.services.timing import Place, Worker
@@ -34,7 +34,7 @@ from console.transport.wire import Wire
 
 MOST_RUNS = 100
 # What may not change while an arm is measured: its runs would be two samples.
-_HELD = ("launch", "env", "conf", "gpu")
+_HELD = ("launch", "conf", "gpu")
 _PASSING = frozenset({"taken_utc"})
 
 
@@ -53,28 +53,46 @@ class Benching:
     timed_on: Wire
     place: Place
     masks: Masks
+    load: GpuLoad
+    environment: Callable[[], Awaitable[Group]]
+    _worker: Worker | None = None
     _run: int = 0
+    _turns: int = 0
     _taken: Groups = field(default_factory=dict)
     _warm: list[float] = field(default_factory=list)
     _good: list[Figures] = field(default_factory=list)
     _flaws: list[str] = field(default_factory=list)
 
-    async def go(self) -> AsyncIterator[Event]:
-        """Everything in order. A defect of the worker or the link ends it with what there is."""
-        yield self._started()
-        why, worker = "", None
-        try:
-            worker = await Worker.start(self.timed_on, self.place)
-            for event in await self._circumstances(worker):
+    async def begin(self) -> AsyncIterator[Event]:
+        """Start the worker, take the circumstances, warm up.
+
+        Raises:
+            WireError: the worker does not start, or the link was lost.
+        """
+        self._worker = await Worker.start(self.timed_on, self.place)
+        for event in await self._circumstances(self._worker):
+            yield event
+        while not warm(self._warm, self.plan.protocol.warmups) and not self._flaws:
+            async for event in self._one(self.plan.chosen[0], warm_up=True):
                 yield event
-            async for event in self._measured(worker):
+
+    def wants_more(self) -> bool:
+        """Whether another turn is due: decided on their number and on the width alone."""
+        if not warm(self._warm, self.plan.protocol.warmups) or self._turns >= MOST_RUNS:
+            return False
+        return self._turns < self.plan.protocol.runs or self._too_wide()
+
+    async def turn(self) -> AsyncIterator[Event]:
+        """One run of each prompt; raises as `begin`."""
+        self._turns += 1
+        for prompt in self.plan.chosen:
+            async for event in self._one(prompt, warm_up=False):
                 yield event
-        except WireError as error:
-            why = f"{error.kind.value}: {error.why}"
-        finally:
-            if worker is not None:
-                await worker.close()
-        yield self.finished(why)
+
+    async def close(self) -> None:
+        """Let go of the worker."""
+        if self._worker is not None:
+            await self._worker.close()
 
     def finished(self, why: str) -> BenchFinished:
         """The end; `why` it came early, or "". Valid only when every planned run counts."""
@@ -85,42 +103,31 @@ class Benching:
         text = clean("; ".join(told), self.masks) if told else NOTHING
         return BenchFinished(self.bench, not told, text, self._sum())
 
-    async def _measured(self, worker: Worker) -> AsyncIterator[Event]:
-        prompts, protocol = self.plan.chosen, self.plan.protocol
-        while not warm(self._warm, protocol.warmups):
-            async for event in self._one(worker, prompts[0], warm_up=True):
-                yield event
-            if self._flaws:
-                return
-        for turn in range(1, MOST_RUNS + 1):
-            if turn > protocol.runs and not self._too_wide():
-                return
-            for prompt in prompts:
-                async for event in self._one(worker, prompt, warm_up=False):
-                    yield event
-
-    async def _one(self, worker: Worker, prompt: Prompt, *, warm_up: bool) -> AsyncIterator[Event]:
+    async def _one(self, prompt: Prompt, *, warm_up: bool) -> AsyncIterator[Event]:
+        assert self._worker is not None
         self._run += 1
         name = clean(self.requests.server.name, self.masks)
-        async for told in self.requests.run(worker, f"{self.bench}-{self._run}", prompt):
+        self.load.begin()
+        async for told in self.requests.run(self._worker, f"{self.bench}-{self._run}", prompt):
             match told:
                 case Live(tok_s):
                     yield TokenSeen(name, Clean("bench"), tok_s)
                 case Timed(figures):
+                    void = self.load.end()
                     changed = () if warm_up else await self._changed()
-                    for event in self._taken_events(changed):
+                    for event in self._taken_events((*changed, *self._loaded())):
                         yield event
-                    yield self._take(told, prompt, changed, warm_up)
+                    yield self._take(told, prompt, (*void, *map(_moved, changed)), warm_up)
                     if isinstance(figures, Figures):
                         accepted = figures.acceptance
                         length = accepted.length if accepted is not None else None
                         yield TokenSeen(name, Clean("bench"), figures.decode_tok_s, length)
 
     def _take(
-        self, timed: Timed, prompt: Prompt, changed: tuple[str, ...], warm_up: bool
+        self, timed: Timed, prompt: Prompt, besides: tuple[str, ...], warm_up: bool
     ) -> RunMeasured:
         """The run as an event, and what it means for the whole."""
-        void = [*timed.void, *(f"{group} changed during the benchmark" for group in changed)]
+        void = (*timed.void, *besides)
         found = timed.figures
         if isinstance(found, Figures):
             found = replace(found, notes=(*found.notes, *timed.notes))
@@ -138,7 +145,8 @@ class Benching:
             fingerprint=Clean(fingerprint(timed.text)),
         )
 
-    def _started(self) -> BenchStarted:
+    def started(self) -> BenchStarted:
+        """The beginning."""
         plan, requests = self.plan, self.requests
         told = {
             "tokens": str(plan.sampling.max_tokens),
@@ -162,7 +170,7 @@ class Benching:
 
     async def _circumstances(self, worker: Worker) -> tuple[Event, ...]:
         """All groups, before the first request."""
-        taken = await self._host() | self.said
+        taken = await self._host() | self.said | {"env": await self.environment()}
         versions = taken.get("versions", Group({}))
         engine: dict[str, Value] = {"engine": self.version}
         client = (
@@ -171,25 +179,9 @@ class Benching:
         where: dict[str, Value] = {"place": client, "python": worker.ready.python}
         taken["versions"] = Group({**versions.values, **engine}, versions.unread)
         taken["client"] = Group(where)
-        taken["request"] = Group(self._request())
+        taken["request"] = _request(self.plan, self.requests.engine)
         self._taken = taken
         return self._taken_events(tuple(taken))
-
-    def _request(self) -> dict[str, Value]:
-        s, plan = self.plan.sampling, self.plan
-        chosen = PromptSet(plan.prompts.name, plan.chosen)
-        return {
-            "max_tokens": str(s.max_tokens),
-            "ignore_eos": str(s.ignore_eos),
-            "temperature": f"{s.temperature:g}",
-            "top_p": f"{s.top_p:g}",
-            "seed": str(s.seed),
-            "prompt_set": plan.prompts.name,
-            "prompt_hash": chosen.digest(),
-            "depth": plan.depth,
-            "concurrency": "1",
-            "dialect": DIALECTS.get(self.requests.engine, "completions"),
-        }
 
     async def _host(self) -> Groups:
         requests = self.requests
@@ -208,6 +200,14 @@ class Benching:
                 self._taken[name] = group
                 found.append(name)
         return tuple(found)
+
+    def _loaded(self) -> tuple[str, ...]:
+        """`load`, where the GPUs' load over the runs so far differs from what was said of it."""
+        group = self.load.group()
+        if group is None or group == self._taken.get("load"):
+            return ()
+        self._taken["load"] = group
+        return ("load",)
 
     def _taken_events(self, names: tuple[str, ...]) -> tuple[Event, ...]:
         return tuple(
@@ -240,5 +240,29 @@ class Benching:
         return tuple((Clean(name), value) for name, value in found)
 
 
+def _moved(group: str) -> str:
+    return f"{group} changed during the benchmark"
+
+
 def _lasting(group: Group) -> dict[str, Value]:
     return {key: value for key, value in group.values.items() if key not in _PASSING}
+
+
+def _request(plan: Plan, engine: Engine) -> Group:
+    """What every run is asked for."""
+    s = plan.sampling
+    chosen = PromptSet(plan.prompts.name, plan.chosen)
+    return Group(
+        {
+            "max_tokens": str(s.max_tokens),
+            "ignore_eos": str(s.ignore_eos),
+            "temperature": f"{s.temperature:g}",
+            "top_p": f"{s.top_p:g}",
+            "seed": str(s.seed),
+            "prompt_set": plan.prompts.name,
+            "prompt_hash": chosen.digest(),
+            "depth": plan.depth,
+            "concurrency": "1",
+            "dialect": DIALECTS.get(engine, "completions"),
+        }
+    )

@@ -5,21 +5,22 @@ Owns finding engine and model and choosing the worker's place. Starts no request
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit, urlunsplit
 
 from console.bench.job import worker_argv
 from console.bench.plan import Plan
+from console.bench.provenance import Group
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Arm, Engine, Fleet, Host, Server
 from console.model.mask import Masks
 from console.model.text import Clean
-from console.services.asking import Asking
 from console.services.bench import Benching
+from console.services.bench_load import GpuLoad
 from console.services.bench_run import Requests
-from console.services.circumstances import server_says
+from console.services.circumstances import environment_of, server_says
 from console.services.credential import key_headers
 from console.services.engine import Found, find
 from console.services.timing import OWN_PYTHON, Place, place_of
@@ -32,6 +33,10 @@ from console.transport.local import LocalWire
 from console.transport.wire import Wire
 
 HEALTH = "/health"
+
+
+class OtherArm(Exception):
+    """What answers is the other arm; the text says which, and what shows it."""
 
 
 class Probes:
@@ -78,39 +83,54 @@ async def prepared(
     pace: Pace,
     masks: Masks,
     probes: Callable[[], int],
+    load: GpuLoad,
+    environment: Callable[[], Awaitable[Group]],
 ) -> AsyncIterator[Benching]:
     """A benchmark that may begin; what it needs is open for as long as the body runs.
 
     Raises:
         WireError: the server does not answer, or its key cannot be had.
+        OtherArm: what answers runs with a draft where none was meant, or without.
     """
     found = await who_answers(server, http, pace.read_deadline_s)
+    running = found.running
+    if running is not None and running.arm is not None and running.arm is not arm:
+        raise OtherArm(f"what answers is no {arm.value} arm: {running}")
     headers = key_headers(server, masks)
     engine = found.engine or Engine.AUTO
     said = server_says(server, found, masks)
 
-    def requests(url: str) -> Requests:
-        return Requests(
+    def benching(url: str, timed_on: Wire, place: Place) -> Benching:
+        requests = Requests(
             server, engine, found.model, url, plan.sampling, http, clock, pace, headers, probes
         )
-
-    def benching(url: str, timed_on: Wire, place: Place) -> Benching:
         version = f"{engine.value} {found.version}".strip()
         return Benching(
-            bench, arm, version, said, plan, requests(url), wire, timed_on, place, masks
-        )
+            bench, arm, version, said, plan, requests, wire, timed_on, place, masks, load,
+            environment,
+        )  # fmt: skip
 
-    place = await place_of(wire, pace.read_deadline_s)
+    async with _timed_at(server.url, wire, pace.read_deadline_s) as place:
+        yield benching(*place)
+
+
+@asynccontextmanager
+async def _timed_at(
+    url: str, wire: Wire, deadline_s: float
+) -> AsyncIterator[tuple[str, Wire, Place]]:
+    """The server's address as a worker sees it, the wire to that worker, and its place: beside the
+    server, or on this machine where the host has no Python."""
+    place = await place_of(wire, deadline_s)
     if place is not None:
-        yield benching(server.url, wire, place)
+        yield url, wire, place
         return
-    at = urlsplit(server.url)
+    at = urlsplit(url)
     here = LocalWire(Host("this machine"))
     text = f"this machine, through the connection to {wire.host.name} (it has no python3)"
     try:
         async with tunnel(wire, at.hostname or "127.0.0.1", at.port or 80) as port:
-            url = urlunsplit((at.scheme, f"127.0.0.1:{port}", at.path, "", ""))
-            yield benching(url, here, Place(text, worker_argv(OWN_PYTHON), tunnelled=True))
+            near = urlunsplit((at.scheme, f"127.0.0.1:{port}", at.path, "", ""))
+            yield near, here, Place(text, worker_argv(OWN_PYTHON), tunnelled=True)
     finally:
         await here.close()
 
@@ -123,16 +143,20 @@ class Benchmarks:
         fleet: Fleet,
         wire_of: Callable[[str], Wire],
         http: Callable[[str], Http],
-        asking: Asking,
+        pause: Callable[[str], Awaitable[None]],
+        resume: Callable[[str], None],
         timeline: Timeline,
         clock: Clock,
         pace: Pace,
         masks: Masks,
+        read_environment: Callable[[str], Awaitable[object]],
     ) -> None:
+        self._read_environment = read_environment
         self._fleet = fleet
         self._wire_of = wire_of
         self._http = http
-        self._asking = asking
+        self._pause = pause
+        self._resume = resume
         self._timeline = timeline
         self._clock = clock
         self._pace = pace
@@ -146,16 +170,28 @@ class Benchmarks:
 
         Raises:
             WireError: the server does not answer, or its key cannot be had.
+        OtherArm: what answers runs with a draft where none was meant, or without.
         """
         entry, probes = self._fleet.server(server), Probes(server)
-        await self._asking.pause(server)
+        load = GpuLoad(self._fleet.host_of(entry).name)
+        await self._pause(server)
         self._timeline.subscribe(probes.take)
+        self._timeline.subscribe(load.take)
         try:
             async with prepared(
                 bench, entry, arm, plan, self._wire_of(server), self._http(server),
-                self._clock, self._pace, self._masks, probes,
+                self._clock, self._pace, self._masks, probes, load,
+                lambda: self._environment(server),
             ) as found:  # fmt: skip
                 yield found
         finally:
             self._timeline.unsubscribe(probes.take)
-            self._asking.resume(server)
+            self._timeline.unsubscribe(load.take)
+            self._resume(server)
+
+    async def _environment(self, server: str) -> Group:
+        try:
+            await self._read_environment(server)
+        except WireError as error:
+            return Group({}, f"environment: {error.why}")
+        return environment_of(self._timeline.state.servers[server])

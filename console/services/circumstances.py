@@ -22,9 +22,12 @@ from console.model.fleet import Server
 from console.model.fleet import Wire as Way
 from console.model.mask import Masks
 from console.model.text import clean
+from console.nccl.truth import Extent
 from console.services.arguments import args_seen
 from console.services.engine import Found
 from console.services.probe_script import probe_argv, probe_script
+from console.stream.environment import basis, effective
+from console.stream.state import Server as ServerCell
 from console.transport.wire import Wire
 
 Groups = dict[str, Group]
@@ -34,23 +37,22 @@ _GPU_KEYS = ("uuids", "names", "power_limit_w", "mig_mode", "ecc_mode", "persist
 
 
 async def look_at_host(server: Server, wire: Wire, deadline_s: float, utc: str) -> Groups:
-    """Host, launch, environment, configuration files, GPUs and libraries, in one round trip."""
+    """Host, launch, configuration files, GPUs and libraries, in one round trip."""
     try:
         argv = probe_argv(_port(server))
         done = await wire.run(argv, stdin=probe_script(), deadline_s=deadline_s)
     except WireError as error:
         why = f"{error.kind.value}: {error.why}"
-        unread = {name: Group({}, why) for name in ("launch", "env", "conf", "gpu", "versions")}
+        unread = {name: Group({}, why) for name in ("launch", "conf", "gpu", "versions")}
         return {**unread, "host": Group({"name": _host_name(server, wire)}, why)}
     told = _rows(done.out.decode("utf-8", "replace"))
     if "probe.end" not in told:
         why = "the host's shell did not run the probe to its end"
-        unread = {name: Group({}, why) for name in ("launch", "env", "conf", "gpu", "versions")}
+        unread = {name: Group({}, why) for name in ("launch", "conf", "gpu", "versions")}
         return {**unread, "host": Group({"name": _host_name(server, wire)}, why)}
     return {
         "host": _host(told, _host_name(server, wire)),
         "launch": _launch(told, server, utc),
-        "env": _environment(told),
         "conf": _conf(told),
         "gpu": _gpu(told),
         "versions": _versions(told),
@@ -124,17 +126,6 @@ def _argv(told: Mapping[str, list[str]]) -> Group:
     return Group(values)
 
 
-def _environment(told: Mapping[str, list[str]]) -> Group:
-    if "env.source" not in told:
-        denied = "env.denied" in told
-        if "launch.pid" not in told:
-            return Group({}, "no process found that listens on the server's port")
-        why = "belongs to another user" if denied else "no process of it has a whole block"
-        return Group({}, f"environment unreadable: {why}")
-    pairs = dict(pair.partition("=")[::2] for pair in told.get("env.pair", []))
-    return Group(allowed_environment(pairs))
-
-
 def _conf(told: Mapping[str, list[str]]) -> Group:
     if "conf.etc" in told:
         return Group({"/etc/nccl.conf": told["conf.etc"][0]})
@@ -169,6 +160,20 @@ def _versions(told: Mapping[str, list[str]]) -> Group:
     drivers = ", ".join(dict.fromkeys(told.get("gpu.drivers", [])))
     values["driver"] = "no GPU" if "gpu.none" in told else drivers or Unread("not told")
     return Group(values)
+
+
+def environment_of(cell: ServerCell) -> Group:
+    """What is in effect in a server's processes by all that was read of them; what is not named
+    there is unset only where somebody's block was read whole."""
+    values, extent = effective(cell)
+    kept = allowed_environment(values)
+    if extent is Extent.WHOLE:
+        return Group(kept)
+    read, lack = basis(cell)
+    process = cell.process
+    why = lack or (read.why if read is not None else "")
+    why = why or (process.why if process is not None else "") or "no process could be read"
+    return Group(kept, f"environment: {why}")
 
 
 def server_says(server: Server, found: Found, masks: Masks) -> Groups:

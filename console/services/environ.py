@@ -24,6 +24,7 @@ from console.nccl.importing.environ import PARTLY, entries, unreadable
 from console.nccl.importing.read import import_source
 from console.services.environ_said import CutShort, File, Process, Said, read_said
 from console.services.environ_script import environ_argv
+from console.services.ranks import named
 from console.services.waiting import sleep_or
 from console.stream.environment import GONE
 from console.stream.events import Event
@@ -33,8 +34,8 @@ from console.stream.server_events import EnvRead, ProcessSeen
 from console.transport.wire import Wire
 
 _SKEW_US = 2_000_000
+_FORWARDERS = frozenset({"docker-proxy", "rootlessport", "slirp4netns"})
 _DRAFTS = re.compile(r"--?(?:speculative[-_]|spec-|draft|model-draft|md$)")
-_PLACE = re.compile(r"(TP|PP|DP|EP|PCP|DCP)_?(\d+)")
 
 
 class Reader:
@@ -78,6 +79,7 @@ class Reader:
         done = await self._wire.run(
             environ_argv(self._port, path),
             deadline_s=self._pace.read_deadline_s * self._pace.scale,
+            most_bytes=4 * 1_048_576,
         )
         middle = before + (self._clock.utc() - before) / 2
         try:
@@ -86,6 +88,8 @@ class Reader:
             told = done.err.decode("utf-8", "replace").strip().splitlines()[-1:]
             why = f"environment: {error}" + (f": {told[0]}" if told else "")
             raise WireError(Failure.REMOTE, why) from error
+        if said.launcher is not None and _name(said.launcher) in _FORWARDERS:
+            said.holder, said.processes = "forwarded", []
         if self._contested and _is_other(said, self._server):
             said.holder = "other"
             said.processes.clear()
@@ -98,7 +102,9 @@ class Reader:
         if said.now is not None:
             skew_us = round((said.now - middle).total_seconds() * 1e6)
         host = clean(self._wire.host.name, self._masks)
-        seen = HostSeen(host, self._clean(said.boot_id), self._clean(said.kernel), skew_us)
+        seen = HostSeen(
+            host, self._clean(said.boot_id), self._clean(said.kernel), skew_us
+        )
         old = self._machine
         if old is not None and (old.boot_id, old.kernel) == (seen.boot_id, seen.kernel):
             moved = None not in (old.skew_us, skew_us)
@@ -122,14 +128,20 @@ class Reader:
         )
 
     def _sources(self, said: Said) -> Iterator[EnvRead]:
-        found: dict[str, EnvRead] = {event.source: event for event in self._events(said)}
+        found: dict[str, EnvRead] = {
+            event.source: event for event in self._events(said)
+        }
         for source, event in found.items():
             if self._told.get(source) != event:
                 yield event
         for source, old in self._told.items():
             if source not in found:
                 gone = replace(
-                    old, completeness=Completeness.UNREADABLE, values=(), pid=None, why=GONE
+                    old,
+                    completeness=Completeness.UNREADABLE,
+                    values=(),
+                    pid=None,
+                    why=GONE,
                 )
                 if old.why != GONE:
                     yield gone
@@ -161,7 +173,9 @@ class Reader:
         both = dict(read.values) | dict(self._pairs(typed.items()))
         why = read.why if read.completeness is not Completeness.WHOLE else NOTHING
         if file is not None and file.state == "none":
-            yield self._event("recipe", Completeness.UNREADABLE, tuple(both.items()), read.why)
+            yield self._event(
+                "recipe", Completeness.UNREADABLE, tuple(both.items()), read.why
+            )
             return
         yield self._event("recipe", read.completeness, tuple(both.items()), why)
 
@@ -193,57 +207,18 @@ class Reader:
         return tuple((self._clean(name), self._clean(value)) for name, value in values)
 
     def _event(
-        self, source: str, how: Completeness, values: Pairs, why: str = "", pid: int | None = None
+        self,
+        source: str,
+        how: Completeness,
+        values: Pairs,
+        why: str = "",
+        pid: int | None = None,
     ) -> EnvRead:
         name = self._clean(self._server.name)
         return EnvRead(name, self._clean(source), how, values, pid, self._clean(why))
 
     def _clean(self, text: str) -> Clean:
         return clean(text.encode("utf-8", "surrogateescape"), self._masks)
-
-
-def named(processes: list[Process]) -> Iterator[tuple[str, Process]]:
-    """Each process that tells something, with the source it is: `launcher`, `tracker`, `rank 3`.
-
-    A forked child shows the block its parent was started with and is left out, unless it has
-    renamed itself; so is a child that has no libnccl mapped.
-    """
-    taken: set[str] = set()
-    workers = any(_is_worker(one) for one in processes)
-    for process in processes:
-        source = _source(process, workers)
-        if not source:
-            continue
-        if source in taken:
-            source += f" ({process.pid})"
-        taken.add(source)
-        yield source, process
-
-
-def _is_worker(process: Process) -> bool:
-    return "::" in process.title and bool(re.search(r"scheduler|worker", process.title, re.I))
-
-
-def _source(process: Process, workers: bool) -> str:
-    match process.kind:
-        case "launcher" | "tracker":
-            return process.kind
-        case "init":
-            return "container's first process"
-        case _ if _is_worker(process):
-            places = _PLACE.findall(process.title)
-            if [kind for kind, _ in places] in ([], ["TP"]):
-                return f"rank {places[0][1] if places else 0}"
-            return "rank " + " ".join(kind + number for kind, number in places)
-        case _ if "::" in process.title:
-            alone = not workers and "core" in process.title.lower()
-            return "rank 0" if alone else ""
-        case "spawned":
-            return f"rank of process {process.pid}"
-        case "child" if process.library:
-            return f"rank of process {process.pid}"
-        case _:
-            return ""
 
 
 def _is_other(said: Said, server: Server) -> bool:
@@ -254,12 +229,20 @@ def _is_other(said: Said, server: Server) -> bool:
     return drafts is (server.arm is Arm.BASELINE)
 
 
+def _name(process: Process) -> str:
+    return process.title.rpartition("/")[2]
+
+
 def _unfound(said: Said, port: int) -> str:
     if said.holder == "nobody":
         return f"nothing listens on port {port}"
+    if said.holder == "forwarded":
+        return f"port {port} is forwarded into a container: its host needs `enter` to get there"
     if said.holder == "other":
         return f"not loaded: port {port} is held by the other arm, by its arguments"
-    whose = f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
+    whose = (
+        f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
+    )
     return f"port {port} is held by {whose}, whose descriptors this user may not read"
 
 

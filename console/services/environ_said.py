@@ -10,6 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 _NEWLINE = b"\x01"
+_MOST_TICKS = 10**12
+"""More than any machine has been up; and a date stays one."""
+
+_MOST_ROW = 10**6
 
 
 class CutShort(ValueError):
@@ -72,7 +76,7 @@ class Said:
 
     def moment(self, ticks: int) -> datetime | None:
         """When a process started, UTC; None where the host tells no boot time."""
-        if self.booted is None or ticks <= 0:
+        if self.booted is None or not 0 < ticks < _MOST_TICKS:
             return None
         return self.booted + timedelta(seconds=ticks / self.hertz)
 
@@ -105,8 +109,10 @@ def read_said(out: bytes) -> Said:
             break
         try:
             _record(said, words)
-        except (IndexError, ValueError, OverflowError) as error:
-            raise CutShort(f"a record that was not expected: {' '.join(words)[:80]}") from error
+        except (IndexError, ValueError, OverflowError, OSError) as error:
+            raise CutShort(
+                f"a record that was not expected: {' '.join(words)[:80]}"
+            ) from error
     if not ended:
         raise CutShort("the answer of the host ends too early")
     return said
@@ -119,7 +125,7 @@ def _close(said: Said, rows: list[bytes]) -> None:
         file.label = rows[0].decode("utf-8", "replace")
         for row in rows[1:]:
             number, _, text = row.decode("utf-8", "surrogateescape").partition(":")
-            if number.isdigit() and len(number) < 8:
+            if number.isdigit() and len(number) < 8 and int(number) <= _MOST_ROW:
                 file.rows.append((int(number), text))
     elif said.processes and said.processes[-1].block == b"" and rows:
         block = b"".join(row + b"\0" for row in rows)
@@ -141,11 +147,15 @@ def _record(said: Said, words: list[str]) -> None:
         case "@process":
             uid = words[4] if len(words) > 4 else ""
             number = int(uid) if uid.isdigit() else None
-            said.processes.append(Process(words[1], int(words[2]), int(words[3]), number))
+            said.processes.append(
+                Process(words[1], int(words[2]), int(words[3]), number)
+            )
         case "@title":
             said.processes[-1].title = " ".join(words[1:])
         case "@library":
-            said.processes[-1].library = said.processes[-1].library or " ".join(words[1:])
+            said.processes[-1].library = said.processes[-1].library or " ".join(
+                words[1:]
+            )
         case "@environ":
             said.processes[-1].block = b""
         case "@shut":
@@ -163,5 +173,7 @@ def _host(said: Said, words: list[str]) -> None:
     seconds = re.match(r"\d+(\.\d+)?", words[2])
     if seconds is not None:
         said.now = datetime.fromtimestamp(float(seconds[0]), UTC)
-    said.booted = datetime.fromtimestamp(int(words[3]), UTC) if words[3].isdigit() else None
+    said.booted = (
+        datetime.fromtimestamp(int(words[3]), UTC) if words[3].isdigit() else None
+    )
     said.hertz = max(1, int(words[4])) if words[4].isdigit() else 100

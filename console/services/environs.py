@@ -45,6 +45,7 @@ class Environs:
         self._pace = pace
         self._masks = masks
         self._asked: dict[str, asyncio.Event] = {}
+        self._paused: set[str] = set()
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     def follow(self, server: str) -> None:
@@ -70,6 +71,18 @@ class Environs:
     async def stop(self, server: str) -> None:
         """Read it no more until told to."""
         await self._running.stop(f"environ {server}")
+
+    async def pause(self, server: str) -> None:
+        """Have no reading under way until `resume`: for a timed run."""
+        if self._running.task(f"environ {server}") is not None:
+            await self.stop(server)
+            self._paused.add(server)
+
+    def resume(self, server: str) -> None:
+        """Go on reading what was read before `pause`."""
+        if server in self._paused:
+            self._paused.discard(server)
+            self.follow(server)
 
     def again(self, server: str) -> None:
         """Read a server that is followed now, not at its next turn."""

@@ -32,11 +32,17 @@ class _Begun:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """How a file ended: at which offset, why, and how many files after it were skipped."""
+    """How a file ended: at which offset and why.
+
+    Attributes:
+        skipped: files after it that cannot be read any more.
+        then: the file after those, as `DEVICE:INODE`.
+    """
 
     offset: int
     truncated: bool = False
     skipped: int = 0
+    then: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,7 @@ class Follower:
         self._clock = clock
         self._last_lines = last_lines
         self._file = ""
+        self._then = ""
         self._anchor = _Anchor(0, b"")
         self._next_anchor: _Anchor | None = None
         self._cut: tuple[int, WireError] | None = None
@@ -101,6 +108,8 @@ class Follower:
             await parts.close()
 
     def _wanted(self) -> Place:
+        if self._then:
+            return Place(self._then)
         if not self._file:
             return Place(lines=self._last_lines)
         return Place(self._file, self._anchor.offset - len(self._anchor.before))
@@ -117,6 +126,9 @@ class Follower:
         splitter = self._emitter.splitter
         read_us, self._cut = self._cut, None
         before = away(read_us, self._clock.now_us())
+        if self._then and self._then != begun.file:
+            yield self._emitter.gap(GapKind.ROTATED, "rotated again: a file between is gone", None)
+        self._then = ""
         if not self._file:
             self._start(begun, gather=self._last_lines is not None)
         elif begun.file != self._file:
@@ -151,9 +163,9 @@ class Follower:
         self._held, self._target, self._choosing = b"", target, choosing
         self._next_anchor = None
 
-    def _restart(self) -> None:
-        """The next life reads whatever has the path then, from its start."""
-        self._file = ""
+    def _restart(self, then: str = "") -> None:
+        """The next life reads that file from its start, or whatever has the path then."""
+        self._file, self._then = "", then
         self._last_lines = None
 
     async def _follow(self, parts: Parts, data: bytes) -> AsyncGenerator[LogMoved, None]:
@@ -181,12 +193,12 @@ class Follower:
         elif end is not None and end.truncated:
             yield self._emitter.gap(GapKind.TRUNCATED, "truncated: restarted at 0", None)
         elif end is not None and end.skipped:
-            text = f"rotated more than once: {end.skipped} between were not followed"
+            text = f"rotated more than once: {end.skipped} between cannot be read any more"
             yield self._emitter.gap(GapKind.ROTATED, text, None)
         else:
             text = "rotated: the old file was read to its end"
             yield self._emitter.gap(GapKind.ROTATED, text, 0)
-        self._restart()
+        self._restart(end.then if same and end is not None else "")
 
     def _take(self, data: bytes) -> bool:
         """Take bytes in; False when they show that it is not the file it was."""
@@ -256,8 +268,8 @@ def _end(line: str) -> _End | None:
     match line.split(" "):
         case ["truncated", offset] if offset.isdigit():
             return _End(int(offset), truncated=True)
-        case ["rotated", offset, skipped] if offset.isdigit() and skipped.isdigit():
-            return _End(int(offset), skipped=int(skipped))
+        case ["rotated", offset, skipped, then] if offset.isdigit() and skipped.isdigit():
+            return _End(int(offset), skipped=int(skipped), then=then)
         case _:
             return None
 

@@ -24,6 +24,7 @@ from console.model.failure import Failure, WireError
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.parts import Out, Parts
+from console.services.topology import joined
 from console.stream.events import Event
 from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen
 from console.transport.wire import Use, Wire
@@ -50,7 +51,7 @@ async def gpus(wire: Wire, clock: Clock, pace: Pace, masks: Masks) -> AsyncGener
                 yield GpusAbsent(name, clean(fields.why, masks))
                 return
             watched = _Gpus(name, masks)
-            async for event in _follow(wire, clock, pace, fields, watched):
+            async for event in _follow(wire, clock, pace, masks, fields, watched):
                 pause_s = pace.reconnect_first_s
                 yield event
             why = watched.why
@@ -83,12 +84,12 @@ async def _fields(wire: Wire, pace: Pace) -> tuple[str, ...] | NoGpus:
 
 
 async def _follow(
-    wire: Wire, clock: Clock, pace: Pace, fields: tuple[str, ...], watched: _Gpus
+    wire: Wire, clock: Clock, pace: Pace, masks: Masks, fields: tuple[str, ...], watched: _Gpus
 ) -> AsyncGenerator[Event, None]:
     """Readings as nvidia-smi prints them; ends when it ends."""
     every_ms = max(20, round(pace.gpu_s * 1000))
     argv = (_TOOL, f"--query-gpu={','.join(fields)}", "--format=csv", "-lms", str(every_ms))
-    apps_us = clock.now_us()
+    apps_us, asked = clock.now_us(), False
     parts = Parts(await wire.open(argv, use=Use.TAIL))
     rest = b""
     try:
@@ -106,6 +107,11 @@ async def _follow(
                 apps_us = clock.now_us() + round(pace.gpu_apps_s * US_PER_S)
                 for event in await _apps(wire, pace, watched):
                     yield event
+                if not asked:
+                    asked = True
+                    seen = await joined(wire, pace, masks)
+                    if seen is not None:
+                        yield seen
     finally:
         await parts.close()
 

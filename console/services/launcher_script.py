@@ -51,7 +51,8 @@ fi;
 o=$(readlink "/proc/$p/fd/1"); echo "@stdout $o";
 case $o in pipe:*) for q in /proc/[0-9]*; do
 if [ "$(readlink "$q/fd/0" 2>/dev/null)" = "$o" ]; then
-for y in "$q"/fd/*; do t=$(readlink "$y"); case $t in /dev/*|/proc/*) ;; /*) echo "@through $t";
+for y in "$q"/fd/[3-9]* "$q"/fd/1; do t=$(readlink "$y"); case $t in /dev/*|/proc/*|*deleted*) ;;
+/*) echo "@through $t";
 break;; esac; done; fi; done;; esac;
 sed -nE "s/.*\/([A-Za-z0-9@_.-]*\.service).*/@unit \1/p" "/proc/$p/cgroup" | grep -vE "@unit
 (user@|ssh|cron)" | head -n 1;
@@ -85,8 +86,10 @@ told() { echo "@launched $(cat "$l")"; echo "@log $log"; echo "@recipe $r"; echo
 if [ -f "$l" ]; then read -r y p b i n <"$l";
 if [ "$y" = "$act" ]; then told; fi;
 if [ "$i" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then case $(born "$p") in
-"$b Z"|"0 X") ;; "$b "*) no "$n, launched earlier as process $p, still runs in this slot";; esac;
-fi; fi;
+"$b Z"|"0 X") x=$(cat /proc/[0-9]*/stat 2>/dev/null
+| sed -nE "s/^([0-9]+) \(.*\) [^ZX] [0-9]+ [0-9]+ $p .*/\1/p" | tr "\n" " ");
+if [ -n "$x" ]; then no "of $n, launched earlier as process $p, these are left: $x"; fi;;
+"$b "*) no "$n, launched earlier as process $p, still runs in this slot";; esac; fi; fi;
 if grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$port") [0-9A-F:]+ 0A " /proc/net/tcp
 /proc/net/tcp6 2>/dev/null; then no "port $port is taken"; fi;
 data() { k=0; while IFS= read -r x || [ -n "$x" ]; do k=$((k + 1));
@@ -126,7 +129,8 @@ told
 _RECORD = (
     r"""
 export LC_ALL=C; umask 077; d=${HOME:?}/.spec-console; l="$d/port-$1/launch";
-if [ -f "$l" ]; then echo "@launched $(cat "$l")"; fi;
+if read -r y x 2>/dev/null <"$l"; then echo "@launched $y $x"; echo "@recipe $d/port-$1/$y.recipe";
+fi;
 f="$d/adopted/$2.recipe"; if [ -f "$f" ]; then echo "@adopted $f"; fi;
 f="$d/adopted/$2.recipe.of"; if [ -f "$f" ]; then echo "@of $(cat "$f")"; fi;
 echo "@end"
@@ -202,7 +206,7 @@ def launch_argv(
 
 
 def record_argv(port: int, name: str) -> list[str]:
-    """What was launched last in a slot, and the adopted recipe of a server, if any."""
+    """What was launched last in a slot with its recipe, and the adopted one of a server, if any."""
     return command(_RECORD, [str(port), name])
 
 

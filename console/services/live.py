@@ -95,10 +95,11 @@ class Watch:
         self._asking = Asking(
             fleet, self.wire_of, self.http, self._running, timeline, clock, pace, masks
         )
-        self.benchmarks = Benchmarks(
-            fleet, self.wire_of, self.http, self._asking, timeline, clock, pace, masks
-        )
         self.environs = Environs(fleet, self.wire_of, self._running, timeline, clock, pace, masks)
+        self.benchmarks = Benchmarks(
+            fleet, self.wire_of, self.http, self.pause, self.resume, timeline, clock, pace, masks,
+            self.environs.read,
+        )  # fmt: skip
 
     def wire(self, host: str) -> Wire:
         """The wire to a host, its link watched from now on."""
@@ -146,10 +147,12 @@ class Watch:
     async def pause(self, server: str) -> None:
         """Send a server nothing, and have nothing on its way, until `resume`: for a timed run."""
         await self._asking.pause(server)
+        await self.environs.pause(server)
 
     def resume(self, server: str) -> None:
         """Ask again for what was asked before `pause`."""
         self._asking.resume(server)
+        self.environs.resume(server)
 
     def follow_gpus(self, host: str) -> None:
         """Keep reading the GPUs of a host. Safe to repeat."""
@@ -188,7 +191,10 @@ class Watch:
         self, server: Server, source: LogSource, last_lines: int | None
     ) -> AsyncGenerator[Event, None]:
         known = self._timeline.state.logs.get(server.log_id)
-        reading = Reading(server, self._timeline, self._clock, self._pace, self._masks)
+        asking, name = self._asking, server.name
+        reading = Reading(
+            server, self._timeline, self._clock, self._pace, self._masks, lambda: asking.doubt(name)
+        )
         collective = Collective(server, self._masks)
         events = tail(
             server.log_id,

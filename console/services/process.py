@@ -17,7 +17,7 @@ from typing import TypeVar
 from console.model.clock import US_PER_S, Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.mask import Masks
-from console.model.text import Clean, clean
+from console.model.text import Clean, clean, clean_lines
 from console.services.environ_said import CutShort, Said, read_said
 from console.services.environ_script import environ_argv
 from console.services.process_script import look_argv, members_argv, signal_argv
@@ -213,7 +213,8 @@ class HostCommands:
         try:
             return read_said(done.out)
         except CutShort as error:
-            raise WireError(Failure.LINK_LOST, str(error)) from error
+            cut = b"\n@end\n" not in done.out
+            raise WireError(Failure.LINK_LOST if cut else Failure.REMOTE, str(error)) from error
 
     async def members(self, group: int) -> list[int]:
         """Who is in a process group, zombies left out."""
@@ -250,6 +251,21 @@ class HostCommands:
             and one.identity.boot_id == wanted[pid].boot_id
             and one.identity.start_ticks == wanted[pid].start_ticks
         ]
+
+    async def last_lines(self, path: str, count: int) -> tuple[Clean, ...]:
+        """The last lines of a file on the host; none where it cannot be read."""
+        argv = ["tail", "-n", str(count), "--", path]
+        deadline_s = self.pace.read_deadline_s * self.pace.scale
+        done = await self.again(lambda: self.wire.run(argv, deadline_s=deadline_s, use=Use.ACT))
+        return tuple(clean_lines(done.out.splitlines()[-count:], self.masks))
+
+    async def size(self, path: str) -> int:
+        """Bytes of a file on the host; 0 where it cannot be read."""
+        deadline_s = self.pace.read_deadline_s * self.pace.scale
+        argv = ["wc", "-c", path]
+        done = await self.again(lambda: self.wire.run(argv, deadline_s=deadline_s, use=Use.ACT))
+        word = done.out.decode("utf-8", "replace").strip().partition(" ")[0]
+        return int(word) if _NUMBER.fullmatch(word) else 0
 
     def clean(self, text: str) -> Clean:
         """Remote text, safe and masked."""

@@ -71,11 +71,8 @@ echo "@end"
 _MEMBERS = (
     r"""
 export LC_ALL=C;
-for f in /proc/[0-9]*/stat; do
-s=$(cat "$f" 2>/dev/null) || continue;
-p=${s%% *}; set -- "$1" ${s##*) };
-if [ "$4" = "$1" ] && [ "$2" != Z ]; then echo "@member $p"; fi;
-done;
+cat /proc/[0-9]*/stat 2>/dev/null
+| sed -nE "s/^([0-9]+) \(.*\) [^ZX] [0-9]+ $1 .*/@member \1/p";
 echo "@end"
 """,
 )

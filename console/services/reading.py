@@ -6,9 +6,11 @@ the console came: they explain, but never count as happening now. Reads no file 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from console.engines.eta import eta, waiting_for
 from console.engines.facts import ArgsSeen as ArgsFact
-from console.engines.facts import DecodeSeen, FailureSeen, VersionSeen
+from console.engines.facts import DecodeSeen, FailureSeen, NoteSeen, VersionSeen
 from console.engines.failures import marker_of, summary
 from console.engines.grammar import parse_line
 from console.engines.incident import Incident, grow
@@ -44,12 +46,22 @@ _MOST_SHOWN = 400
 
 
 class Reading:
-    """One server's log on its way into events; feed it what the tail says, in order."""
+    """One server's log on its way into events; feed it what the tail says, in order.
+
+    `doubt` is called when lines say that health is not what it was: ready, stopping, failed.
+    """
 
     def __init__(
-        self, server: Entry, timeline: Timeline, clock: Clock, pace: Pace, masks: Masks
+        self,
+        server: Entry,
+        timeline: Timeline,
+        clock: Clock,
+        pace: Pace,
+        masks: Masks,
+        doubt: Callable[[], None] = lambda: None,
     ) -> None:
         self._server = server
+        self._doubt = doubt
         self._name = clean(server.name, masks)
         self._timeline = timeline
         self._clock = clock
@@ -95,6 +107,8 @@ class Reading:
         if not live:
             self._tokens.forget()
         found += self._progress()
+        if live and any(isinstance(event, LoadEnded) for event in found):
+            self._doubt()
         made = self._tokens.seen()
         if live and made is not None and not self._counted():
             found.append(TokenSeen(self._name, Clean("log"), made.tok_s, made.accept_len))
@@ -114,6 +128,8 @@ class Reading:
         self._fail(placed, number)
         self._tokens.add(line)
         if live:
+            if _stopping(fact):
+                self._doubt()
             if isinstance(fact, FailureSeen):
                 found += self._warn(fact, placed, now_us)
             if isinstance(fact, ArgsFact):
@@ -249,3 +265,10 @@ def _waiting(load: Load) -> str:
         named = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
         return f"{len(load.nccl_done)}/{load.nccl_of} ranks, missing {word} {named}"
     return waiting_for(load) if "weights" in load.phase and load.ranks != 1 else ""
+
+
+def _stopping(fact: object) -> bool:
+    """Whether a line says that the server is on its way out."""
+    if isinstance(fact, FailureSeen):
+        return fact.marker == "draining"
+    return isinstance(fact, NoteSeen) and fact.kind == "stopping"

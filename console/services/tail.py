@@ -50,7 +50,7 @@ async def tail(
     if source.path:
         follower = Follower(source.path, emitter, wire, clock, last_lines)
     else:
-        follower = Printer(source.argv, emitter, wire, clock)
+        follower = Printer(source, emitter, wire, clock)
     pause_s = pace.tail_look_s
     while True:
         try:

@@ -5,8 +5,8 @@ or BusyBox have them; it changes nothing on the host and ends when its standard 
 
 Standard output: a line `DEVICE:INODE SIZE OFFSET`, then the file's bytes from OFFSET on.
 Standard error: `cannot MESSAGE` while the file cannot be opened; `truncated END` or `rotated END
-NEWER` when nothing but the bytes up to offset END will follow. NEWER counts files named as
-rotation names them that were written after this one: they were skipped.
+SKIPPED NEXT` when nothing but the bytes up to offset END will follow. NEXT is the file that was
+written after this one, as `DEVICE:INODE`; SKIPPED counts packed ones between the two.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ export LC_ALL=C; exec 4<&0;
 f=$1 look=$2 id=$3 o=$4 n=$5 was= s= r=;
 case $(tail --version 2>&1) in *coreutils*) s="-s $6";; esac;
 st() { stat -L -c "%d:%i %s" "$@" 2>/dev/null; };
+later() { case $2 in ????*|*[!0-9]*) [ "$1" \> "$2" ];; *) [ "$1" -lt "$2" ];; esac 2>/dev/null; };
+between() { later "$1" "$w" && { [ -z "$y" ] || later "$y" "$1"; }; };
 { cat <&4; kill $$; } >/dev/null 2>&1 & c=$!;
 trap "kill $c \$r 2>/dev/null; exit" TERM;
 exec 4<&-;
@@ -68,8 +70,18 @@ if [ "$2" -gt "$p" ]; then cat <&3; fi;
 if [ -z "$3" ] || [ "$1" = "$3" ]; then q=; continue; fi;
 if [ "$2" = "$q" ]; then k=$((k + 1)); else k=0 q=$2; fi;
 if [ "$k" -ge 2 ]; then
-m=0; for x in "$f"[.-][0-9]*; do if [ "$x" -nt /dev/fd/3 ]; then m=$((m + 1)); fi; done;
-echo "rotated $2 $m" >&2; exit;
+e=$2 y= m=0 w=;
+for x in "$f"[.-][0-9]*; do case $(st "$x") in "$1 "*) w=${x#"$f"?};; esac; done;
+if [ -n "$w" ]; then
+for x in "$f"[.-][0-9]*; do x=${x#"$f"?};
+case $x in *.gz|*.xz|*.bz2|*.zst|*.lz4) ;; *) if between "$x"; then y=$x; fi;; esac; done;
+for x in "$f"[.-][0-9]*.*; do x=${x#"$f"?};
+case $x in *.gz|*.xz|*.bz2|*.zst|*.lz4) if between "${x%.*}"; then m=$((m + 1)); fi;; esac; done;
+if [ -n "$y" ]; then set -- $(st "$f"[.-]"$y") - -; set -- - - "$1"; fi;
+else
+for x in "$f"[.-][0-9]*; do if [ "$x" -nt /dev/fd/3 ]; then m=$((m + 1)); fi; done;
+fi;
+echo "rotated $e $m $3" >&2; exit;
 fi;
 done; } & r=$!;
 wait $r;

@@ -89,14 +89,20 @@ class Followed:
 @asynccontextmanager
 async def following(
     wire: Wire,
-    source: str | Path | tuple[str, ...],
+    source: str | Path | tuple[str, ...] | LogSource,
     *,
     last_lines: int | None = None,
     pace: Pace = PACE,
 ) -> AsyncIterator[Followed]:
     """Follow a log while the body runs."""
     said = Followed()
-    log = LogSource(argv=source) if isinstance(source, tuple) else LogSource(path=str(source))
+    match source:
+        case LogSource():
+            log = source
+        case tuple():
+            log = LogSource(argv=source)
+        case _:
+            log = LogSource(path=str(source))
 
     async def collect() -> None:
         events = tail(

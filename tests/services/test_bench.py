@@ -25,6 +25,7 @@ from console.model.mask import Masks
 from console.model.text import Clean
 from console.services import timing
 from console.services.bench import Benching
+from console.services.bench_order import measured
 from console.services.bench_start import prepared
 from console.stream.events import Event
 from console.stream.fold import fold_all
@@ -74,7 +75,7 @@ async def a_bench(
 
 
 async def events_of(bench: Benching) -> list[Event]:
-    return [event async for event in bench.go()]
+    return [event async for event in measured([bench])]
 
 
 def folded(events: list[Event]) -> Bench:
@@ -102,11 +103,11 @@ def started(server: LlamaServer) -> LlamaServer:
     return server
 
 
-@pytest.mark.parametrize("through", ["local", "ssh"])
 async def test_draft_on_and_off_end_in_faster(
-    through: str, request: pytest.FixtureRequest, llama_server: Callable[..., LlamaServer]
+    sshd: Sshd, llama_server: Callable[..., LlamaServer]
 ) -> None:
-    host = host_of(request.getfixturevalue("sshd") if through == "ssh" else None)
+    real.favoured(sshd.pid)
+    host = host_of(sshd)
     found: list[Bench] = []
     for spec in (False, True):
         server = started(llama_server(spec=spec))
@@ -118,8 +119,7 @@ async def test_draft_on_and_off_end_in_faster(
         assert isinstance(begun, BenchStarted)
         assert isinstance(finished, BenchFinished)
         assert finished.valid, finished.why
-        here = "this machine, beside the server"
-        assert begun.worker == (here if through == "local" else "host box, beside the server")
+        assert begun.worker == "host box, beside the server"
         runs = [event for event in events if isinstance(event, RunMeasured)]
         assert [run.warm_up for run in runs] == [True] + [False] * 5
         assert {run.tokens for run in runs} == {TOKENS}
@@ -173,12 +173,12 @@ async def test_a_cancel_keeps_what_was_measured(llama_server: Callable[..., Llam
     server = started(llama_server())
     async with a_bench(server.url, Host("here")) as bench:
         runs = 0
-        going = bench.go()
+        going = measured([bench])
         async for event in going:
             runs += isinstance(event, RunMeasured) and not event.warm_up
             if runs == 1:
                 break
-        await going.aclose()  # type: ignore[attr-defined]
+        await going.aclose()
         ended = bench.finished("cancelled")
     assert ended.why == "cancelled; 1 of 5 runs count"
     assert dict(ended.figures)[Clean("runs")] == 1.0
@@ -191,7 +191,7 @@ async def test_a_server_that_dies_ends_the_benchmark_with_its_reason(
     server = started(llama_server())
     async with a_bench(server.url, Host("here")) as bench:
         events: list[Event] = []
-        async for event in bench.go():
+        async for event in measured([bench]):
             events.append(event)
             if isinstance(event, RunMeasured) and event.warm_up:
                 server.kill()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import shutil
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -17,8 +19,11 @@ from console.model.clock import Pace, SystemClock
 from console.model.failure import Failure
 from console.model.fleet import Host
 from console.model.fleet import Wire as Way
+from console.model.mask import Masks
+from console.model.text import clean_lines
 from console.stream.fact import FeedState, GapKind
-from console.transport.ssh import SshWire
+from console.transport.wire import Wire
+from console.transport.wires import wire_to
 from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import auntil
@@ -35,9 +40,22 @@ def mark() -> str:
     return uuid.uuid4().hex
 
 
+class Box(Sshd):
+    """A host, and the way to it."""
+
+    way = Way.ASYNCSSH
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
+
+
+ALL_WAYS = pytest.mark.parametrize("box", ["gnu", "busybox", "openssh"], indirect=True)
+
+
 @pytest.fixture(params=["gnu", "busybox"])
-def box(request: pytest.FixtureRequest, tmp_path: Path, mark: str) -> Iterator[Sshd]:
-    """A host with its own tools, or with BusyBox's first in PATH."""
+def box(request: pytest.FixtureRequest, tmp_path: Path, mark: str) -> Iterator[Box]:
+    """A host with its own tools, with BusyBox's first in PATH, or reached by the system's ssh."""
     set_env = {"RIG_TAIL": mark}
     if request.param == "busybox":
         folder = tmp_path / "busybox"
@@ -45,14 +63,16 @@ def box(request: pytest.FixtureRequest, tmp_path: Path, mark: str) -> Iterator[S
         for name in TOOLS:
             (folder / name).symlink_to("/usr/bin/busybox")
         set_env["PATH"] = f"{folder}:{os.environ['PATH']}"
-    with Sshd(tmp_path / "sshd", set_env=set_env) as server:
+    with Box(tmp_path / "sshd", set_env=set_env) as server:
+        if request.param == "openssh":
+            server.way = Way.OPENSSH
         yield server
 
 
 @asynccontextmanager
-async def wired(config: Path, *enter: str) -> AsyncIterator[SshWire]:
-    host = Host("box", Way.ASYNCSSH, "rig", str(config), enter)
-    wire = SshWire(host, SystemClock(), PACE, Nobody())
+async def wired(config: Path, *enter: str, way: Way = Way.ASYNCSSH) -> AsyncIterator[Wire]:
+    host = Host("box", way, "rig", str(config), enter)
+    wire = wire_to(host, SystemClock(), PACE, Nobody())
     try:
         yield wire
     finally:
@@ -73,16 +93,17 @@ def numbered(start: int, end: int) -> str:
     return "".join(f"line {number}\n" for number in range(start, end))
 
 
-async def cut(said: Followed, box: Sshd) -> None:
+async def cut(said: Followed, box: Box) -> None:
     """Kill the link under the tail and return when the tail has noticed."""
     before = said.states.count(FeedState.CUT)
     box.kill_sessions()
     await said.until_state(FeedState.CUT, count=before + 1)
 
 
-async def test_killed_in_mid_tail_it_goes_on_at_the_byte(box: Sshd, log: Path) -> None:
+@ALL_WAYS
+async def test_killed_in_mid_tail_it_goes_on_at_the_byte(box: Box, log: Path) -> None:
     append(log, numbered(0, 100) + "half a li")
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 99")
         await cut(said, box)
         assert said.feeds[-1].failure is Failure.LINK_LOST
@@ -97,9 +118,10 @@ async def test_killed_in_mid_tail_it_goes_on_at_the_byte(box: Sshd, log: Path) -
         assert f"{gap.reread_bytes:,} bytes read again, 0 lost" in gap.text
 
 
-async def test_killed_again_and_again_while_it_is_written(box: Sshd, log: Path) -> None:
+@ALL_WAYS
+async def test_killed_again_and_again_while_it_is_written(box: Box, log: Path) -> None:
     append(log, "begin\n")
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("begin")
         for turn in range(4):
             append(log, numbered(turn * 5000, turn * 5000 + 5000))
@@ -112,9 +134,9 @@ async def test_killed_again_and_again_while_it_is_written(box: Sshd, log: Path) 
         said.check_whole(log)
 
 
-async def test_rotated_while_away_the_old_file_is_finished(box: Sshd, log: Path) -> None:
+async def test_rotated_while_away_the_old_file_is_finished(box: Box, log: Path) -> None:
     append(log, numbered(0, 10))
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 9")
         await asyncio.to_thread(box.stop)
         await said.until_state(FeedState.CUT)
@@ -127,28 +149,57 @@ async def test_rotated_while_away_the_old_file_is_finished(box: Sshd, log: Path)
         assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED]
 
 
-async def test_rotated_twice_while_away_says_what_was_skipped(box: Sshd, log: Path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [(".3", ".2", ".1"), (".11", ".10", ".9"), ("-20260222", "-20260223", "-20260224")],
+    ids=["numbers", "two digits", "dates"],
+)
+async def test_rotated_thrice_while_away_every_file_is_read_in_turn(
+    box: Box, log: Path, names: tuple[str, ...]
+) -> None:
+    append(log.with_name(f"{log.name}.12"), "older than all of it\n")
     append(log, numbered(0, 3))
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 2")
         await asyncio.to_thread(box.stop)
         await said.until_state(FeedState.CUT)
-        old, between = log.with_name(f"{log.name}.2"), log.with_name(f"{log.name}.1")
+        files = [log.with_name(log.name + name) for name in names]
+        append(log, "end of the old one\n")
+        os.rename(log, files[0])
+        for turn, file in enumerate((*files[1:], log)):
+            append(file, f"in file {turn}\n")
+        # Within one second, which is all that BusyBox can tell apart.
+        await asyncio.to_thread(box.start)
+        await said.until_line("in file 2")
+        said.check_whole(*files, log)
+        assert said.gap_kinds == [GapKind.LINK, *3 * [GapKind.ROTATED]]
+        assert [gap.lost_bytes for gap in said.gaps] == [0, 0, 0, 0]
+
+
+async def test_files_packed_while_away_are_said_to_be_skipped(box: Box, log: Path) -> None:
+    append(log, numbered(0, 3))
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
+        await said.until_line("line 2")
+        await asyncio.to_thread(box.stop)
+        await said.until_state(FeedState.CUT)
+        old, last = log.with_name(f"{log.name}.4"), log.with_name(f"{log.name}.1")
         os.rename(log, old)
-        append(between, "never seen\n")
+        for number in (2, 3, 5):
+            append(log.with_name(f"{log.name}.{number}.gz"), "packed")
+        append(last, "not packed yet\n")
         append(log, "now\n")
-        os.utime(old, (0, between.stat().st_mtime - 60))
         await asyncio.to_thread(box.start)
         await said.until_line("now")
-        assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED]
-        assert said.gaps[1].text == "rotated more than once: 1 between were not followed"
-        assert said.gaps[1].lost_bytes is None
+        assert said.lines[3:] == ["not packed yet", "now"]
+        assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED, GapKind.ROTATED]
+        assert said.gaps[1].text == "rotated more than once: 2 between cannot be read any more"
+        assert [gap.lost_bytes for gap in said.gaps] == [0, None, 0]
         said.check_numbers()
 
 
-async def test_truncated_while_away_is_said(box: Sshd, log: Path) -> None:
+async def test_truncated_while_away_is_said(box: Box, log: Path) -> None:
     append(log, numbered(0, 100))
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 99")
         await asyncio.to_thread(box.stop)
         await said.until_state(FeedState.CUT)
@@ -162,9 +213,9 @@ async def test_truncated_while_away_is_said(box: Sshd, log: Path) -> None:
         said.check_numbers()
 
 
-async def test_cut_back_to_what_was_read_again_is_said(box: Sshd, log: Path) -> None:
+async def test_cut_back_to_what_was_read_again_is_said(box: Box, log: Path) -> None:
     append(log, numbered(0, 50))
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 49")
         append(log, "more\n")
         await said.until_line("more")
@@ -181,9 +232,9 @@ async def test_cut_back_to_what_was_read_again_is_said(box: Sshd, log: Path) -> 
         said.check_numbers()
 
 
-async def test_replaced_in_place_by_a_longer_file_is_seen(box: Sshd, log: Path) -> None:
+async def test_replaced_in_place_by_a_longer_file_is_seen(box: Box, log: Path) -> None:
     append(log, numbered(0, 100))
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 99")
         await asyncio.to_thread(box.stop)
         await said.until_state(FeedState.CUT)
@@ -197,9 +248,9 @@ async def test_replaced_in_place_by_a_longer_file_is_seen(box: Sshd, log: Path) 
         said.check_numbers()
 
 
-async def test_gone_and_another_in_its_place_is_counted_as_lost(box: Sshd, log: Path) -> None:
+async def test_gone_and_another_in_its_place_is_counted_as_lost(box: Box, log: Path) -> None:
     append(log, numbered(0, 3))
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 2")
         await asyncio.to_thread(box.stop)
         await said.until_state(FeedState.CUT)
@@ -214,8 +265,9 @@ async def test_gone_and_another_in_its_place_is_counted_as_lost(box: Sshd, log: 
         said.check_numbers()
 
 
+@ALL_WAYS
 async def test_a_silent_link_resumes_without_loss(
-    box: Sshd, log: Path, tcp_proxy: Callable[[int], TcpProxy], tmp_path: Path
+    box: Box, log: Path, tcp_proxy: Callable[[int], TcpProxy], tmp_path: Path
 ) -> None:
     proxy = tcp_proxy(box.port)
     config = tmp_path / "proxied"
@@ -224,7 +276,7 @@ async def test_a_silent_link_resumes_without_loss(
     kind, blob = box.known_hosts.read_text().split()[1:3]
     box.known_hosts.write_text(f"[127.0.0.1]:{proxy.port} {kind} {blob}\n")
     append(log, numbered(0, 10))
-    async with wired(config) as wire, following(wire, log) as said:
+    async with wired(config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 9")
         proxy.silence()
         append(log, numbered(10, 20))
@@ -234,14 +286,19 @@ async def test_a_silent_link_resumes_without_loss(
         said.check_whole(log)
 
 
-async def test_nothing_is_left_on_the_host(box: Sshd, log: Path, mark: str) -> None:
+@ALL_WAYS
+async def test_nothing_is_left_on_the_host(box: Box, log: Path, mark: str) -> None:
     append(log, "one\n")
-    async with wired(box.ssh_config) as wire:
+    async with wired(box.ssh_config, way=box.way) as wire:
+        await wire.up()
+        keeper = started(mark)  # what holds up a link of the system's ssh
         async with following(wire, log) as said, following(wire, log.with_name("no")) as waiting:
             await said.until_line("one")
             await waiting.until_state(FeedState.MISSING)
             await auntil(lambda: {"tail", "dd", "sleep"} <= set(started(mark).values()))
-        await auntil(lambda: not started(mark), 5, "processes gone, closed stream by stream")
+        await auntil(
+            lambda: started(mark).keys() == keeper.keys(), 5, "processes gone, closed one by one"
+        )
         async with following(wire, log) as said:
             await said.until_line("one")
             await cut(said, box)
@@ -250,10 +307,10 @@ async def test_nothing_is_left_on_the_host(box: Sshd, log: Path, mark: str) -> N
 
 
 async def test_with_the_host_gone_for_good_nothing_is_left_there(
-    box: Sshd, log: Path, mark: str
+    box: Box, log: Path, mark: str
 ) -> None:
     append(log, "one\n")
-    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("one")
         assert started(mark)
         os.kill(box.pid, 19)  # no new session can begin while the daemon is stopped
@@ -264,15 +321,15 @@ async def test_with_the_host_gone_for_good_nothing_is_left_there(
             os.kill(box.pid, 18)
 
 
-async def test_a_command_is_ended_with_the_link(box: Sshd, log: Path, mark: str) -> None:
+async def test_a_command_is_ended_with_the_link(box: Box, log: Path, mark: str) -> None:
     append(log, "one\n")
-    async with wired(box.ssh_config) as wire:
+    async with wired(box.ssh_config, way=box.way) as wire:
         async with following(wire, ("sh", "-c", f"echo begun; sleep 300; : {mark}")) as said:
             await said.until_line("begun")
         await auntil(lambda: "sh" not in started(mark).values(), 5)
 
 
-async def test_entered_into_namespaces_of_its_own(box: Sshd, log: Path, mark: str) -> None:
+async def test_entered_into_namespaces_of_its_own(box: Box, log: Path, mark: str) -> None:
     enter = ("unshare", "--pid", "--fork", "--mount-proc", "--uts")
     append(log, numbered(0, 10))
     async with wired(box.ssh_config, *enter) as wire, following(wire, log) as said:
@@ -288,13 +345,55 @@ async def test_entered_into_namespaces_of_its_own(box: Sshd, log: Path, mark: st
     await auntil(lambda: not started(mark), 5, "processes gone")
 
 
+@ALL_WAYS
+async def test_a_burst_of_200_000_lines_arrives_whole_over_a_killed_link(
+    box: Box, log: Path
+) -> None:
+    append(log, "begin\n")
+    async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
+        await said.until_line("begin")
+        append(log, numbered(0, 100_000))
+        await said.until_line("line 50000")
+        await cut(said, box)
+        append(log, numbered(100_000, 200_000))
+        await said.until_line("line 199999", 20)
+        said.check_whole(log)
+        assert [gap.lost_bytes for gap in said.gaps] == [0]
+
+
+async def test_a_line_of_100_megabytes_passes_and_is_counted(box: Box, log: Path) -> None:
+    append(log, "begin\n")
+    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+        await said.until_line("begin")
+        with log.open("ab") as file:
+            for _ in range(100):
+                file.write(b"x" * 1_000_000)
+            file.write(b"\nend\n")
+        await said.until_line("end", 30)
+        assert said.lines[1] == "x" * 65_536 + f" +{100_000_000 - 65_536:,} bytes"
+        assert len(said.lines) == 3
+        assert said.range_of(log) == (0, log.stat().st_size)  # noqa: ASYNC240
+        said.check_numbers()
+
+
+async def test_binary_passes_to_the_byte(box: Box, log: Path) -> None:
+    rng = random.Random(7)
+    data = rng.randbytes(300_000).replace(b"\r", b"r").replace(b"\0", b"0") + b"\nend\n"
+    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+        with log.open("ab") as file:
+            file.write(data)
+        await said.until_line("end")
+        assert said.lines == clean_lines(data.split(b"\n")[:-1], Masks())
+        assert said.range_of(log) == (0, len(data))
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
 async def test_login_shells(tmp_path: Path, shell: str, log: Path) -> None:
     path = shutil.which(shell)
     assert path, f"{shell} is missing: apt-get install {shell}"
     forced = f'ForceCommand {path} -c "$SSH_ORIGINAL_COMMAND"'
     append(log, numbered(0, 10))
-    with Sshd(tmp_path / shell, directives=[forced]) as server:
+    with Box(tmp_path / shell, directives=[forced]) as server:
         async with wired(server.ssh_config) as wire, following(wire, log, last_lines=2) as said:
             await said.until_line("line 9")
             append(log, "more\n")
