@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -61,6 +62,18 @@ class Box:
     last: float
     low: float
     high: float
+
+
+def loaded() -> bool:
+    """Whether plotext is there already."""
+    return "plotext" in sys.modules
+
+
+def load() -> None:
+    """Load plotext, which takes some 0.1 s; safe in a thread."""
+    import plotext
+
+    plotext.clear_figure()
 
 
 def plotted(series: Sequence[Points], axes: Axes, width: int, height: int) -> tuple[Spans, ...]:

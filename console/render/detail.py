@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from console.engines.arm import differences
+from console.engines.rates import definition
+from console.engines.versions import version
+from console.model.fleet import Engine
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.render.gpus import gpu_lines
@@ -122,10 +125,27 @@ def figure_lines(server: Server, now_us: int, room: int) -> tuple[Spans, ...]:
     if metric is None:
         return tuple(fitted(line, room) for line in found)
     figures = {str(name): value for name, value in metric.figures}
+    if rate := figures.get("accept_rate"):
+        found.append(_figure("accept rate", f"{rate:.2f}", _accept_rate(server)))
     found += _metric_lines(figures)
     source = f"{label(metric.source)}, {age(now_us - metric.t_us)}"
     found.append(_named("read from", (Span(source, Role.DIM),)))
     return tuple(fitted(line, room) for line in found)
+
+
+def _accept_rate(server: Server) -> str:
+    """What the engine's rate means: the word is one, the definition changed between versions."""
+    engine = server.engine
+    if engine is None or engine.engine is not Engine.SGLANG:
+        return "as the engine reports it"
+    known = definition((), version(engine.version))
+    match known.rate if known is not None else None:
+        case "len / draft tokens":
+            return "accept length / draft tokens, the bonus counted (up to 0.5.9)"
+        case "correct / proposed":
+            return "correct drafts / proposed drafts (since 0.5.12)"
+        case None:
+            return "one of two definitions; this version's is not known"
 
 
 def _metric_lines(figures: Mapping[str, float]) -> Iterable[Spans]:

@@ -19,7 +19,6 @@ from console.nccl.version import NEWEST
 from console.render.label import label
 from console.render.spans import fitted, wrapped
 from console.stream.environment import (
-    WANTED,
     allreduce,
     basis,
     effective,
@@ -27,6 +26,7 @@ from console.stream.environment import (
     nccl_version,
     readings,
     table,
+    wanted_of,
 )
 from console.stream.fact import Completeness
 from console.stream.state import Server, State
@@ -61,6 +61,7 @@ _LEAST = (Source.CONF_FILE, Source.CONTAINER_INIT, Source.NCCL_LOG, Source.RECIP
 
 _NAME, _CELL, _EFFECT = 24, 10, 22
 _GAP = "  "
+_TIGHT_EFFECT = 16
 _TIGHT = 36
 """Cells of a name and an effect where there is next to no room."""
 
@@ -85,7 +86,8 @@ def truth_table(server: Server, room: int) -> Table:
 
 def ordered(server: Server) -> list[Row]:
     """The rows as they are shown."""
-    wanted = [name for name, _ in server.envs[WANTED].values] if WANTED in server.envs else []
+    asked = wanted_of(server)
+    wanted = [name for name, _ in asked.values] if asked is not None else []
     rank = {str(name): place for place, name in enumerate(wanted)}
 
     def place(row: Row) -> tuple[bool, int, bool, str]:
@@ -119,7 +121,7 @@ def _has_a_say(reading: Reading) -> bool:
 def _widths(rows: Iterable[Row], shown: Sequence[Source], room: int) -> list[int]:
     longest = max((width(row.name) for row in rows), default=_NAME)
     name = min(max(longest, 8), 34 if room >= 100 else 22, room - 14 - len(shown) * 8)
-    left = room - name - len(_GAP) * (len(shown) + 1) - _EFFECT
+    left = room - name - len(_GAP) * (len(shown) + 1) - (_EFFECT if room >= 100 else _TIGHT_EFFECT)
     each = max(6, min(16, left // max(1, len(shown))))
     effect = max(8, room - name - (each + len(_GAP)) * len(shown) - len(_GAP))
     return [name, *([each] * len(shown)), effect]
@@ -223,7 +225,7 @@ def findings_title(server: Server) -> str:
     """What the findings are about."""
     version = nccl_version(server)
     held = f"NCCL {version}" if version is not None else f"NCCL {NEWEST} assumed"
-    wanted = server.envs.get(WANTED)
+    wanted = wanted_of(server)
     if wanted is None:
         return f"Findings for what is in effect ({held})"
     return f"Findings for the wanted profile {label(wanted.why)} ({held})"
@@ -231,7 +233,7 @@ def findings_title(server: Server) -> str:
 
 def findings(server: Server, state: State) -> tuple[Finding, ...]:
     """What NCCL would make of the wanted profile, else of what is in effect; worst first."""
-    wanted = server.envs.get(WANTED)
+    wanted = wanted_of(server)
     env: Mapping[str, str]
     if wanted is not None:
         env = {str(name): str(value) for name, value in wanted.values}

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from console.engines.nvidia import THROTTLE_BITS
+from console.engines.topology import meaning
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.render.label import label
 from console.render.spans import fitted
 from console.render.units import EMPTY
-from console.stream.host_events import GpuListed, GpuSeen
+from console.stream.host_events import GpuListed, GpuSeen, GpusJoined
 from console.stream.state import Host
 
 _SLOWS = frozenset(words for _, words, slows in THROTTLE_BITS if slows)
 _BUSY_PCT = 20.0
+_WAYS = ("SYS", "NODE", "PHB", "PXB", "PIX")
 
 
 def gpu_lines(host: Host | None, room: int) -> tuple[Spans, ...]:
@@ -32,7 +34,25 @@ def gpu_lines(host: Host | None, room: int) -> tuple[Spans, ...]:
         fitted(_gpu(seen, host.gpus_listed.get(index), host, index), room)
         for index, seen in sorted(host.gpus.items())
     ]
+    if host.joined is not None and host.joined.links:
+        lines.append(fitted(_joined(host.joined), room))
     return tuple(lines)
+
+
+def _joined(joined: GpusJoined) -> Spans:
+    """How the GPUs reach each other: by what, over the longest way, and who cannot."""
+    words = [str(word) for _, word in joined.links]
+    worst = next((word for word in _WAYS if word in words), words[0])
+    nvlink = any(word.startswith("NV") for word in words)
+    text = f"joined by {'NVLink' if nvlink else 'PCIe only'}, longest way {label(worst)}"
+    text += f" ({meaning(worst)})" if meaning(worst) else ""
+    cannot = [(pair, word) for pair, word in joined.peers if word != "OK"]
+    if cannot:
+        pair, word = cannot[0]
+        more = f" and {len(cannot) - 1} more" if len(cannot) > 1 else ""
+        told = f"; no peer access {label(pair)} ({label(word)}){more}"
+        return (Span(text, Role.DIM), Span(told, Role.WARNING))
+    return (Span(text + ("; peer access works" if joined.peers else ""), Role.DIM),)
 
 
 def _gpu(seen: GpuSeen, listed: GpuListed | None, host: Host, index: int) -> Spans:

@@ -5,17 +5,26 @@ Says in words when there is nothing; never shows a figure nobody measured.
 
 from __future__ import annotations
 
+import textwrap
+
 from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans
+from console.render.bench import progress
 from console.render.label import label
-from console.render.spans import wrapped
 from console.render.units import EMPTY, counted, rate
 from console.stream.run_events import VerdictReached
 from console.stream.state import Bench, State
 
 NO_BENCH = "No benchmark in this session."
 NO_VERDICT = "No comparison in this session."
+_WORDS: dict[str, tuple[str, Role]] = {
+    "FASTER": ("▲", Role.GOOD),
+    "SLOWER": ("▼", Role.WARNING),
+    "SAME": ("=", Role.NOTE),
+    "NOT COMPARABLE": ("✗", Role.ERROR),
+    "INVALID RUN": ("✗", Role.ERROR),
+}
 ARM_MARKS: dict[Arm, tuple[str, Role]] = {
     Arm.BASELINE: ("●", Role.BASELINE),
     Arm.SPECULATIVE: ("▲", Role.SPECULATIVE),
@@ -28,16 +37,47 @@ def bench_lines(state: State) -> tuple[Spans, ...]:
     return tuple(reversed(found)) or ((Span(NO_BENCH, Role.DIM),),)
 
 
-def verdict_lines(state: State, room: int) -> tuple[Spans, ...]:
-    """The newest verdict, its interval and every reason, wrapped to `room` cells."""
+def verdict_lines(state: State, room: int = 0) -> tuple[Spans, ...]:
+    """The newest verdict in its own words, wrapped at `room` cells; 0 leaves lines whole."""
     if not state.verdicts:
         return ((Span(NO_VERDICT, Role.DIM),),)
     newest = state.verdicts[-1]
-    lines: list[Spans] = [(Span(label(newest.verdict), Role.STRONG), Span(_interval(newest)))]
-    lines.extend((Span(part),) for part in wrapped(label(newest.text), room))
+    mark, role = _WORDS.get(newest.verdict, ("?", Role.NOTE))
+    own = newest.text.startswith(newest.verdict)
+    head = label(newest.text) if own else f"{label(newest.verdict)}{_interval(newest)}"
+    lines = wrapped(f"{mark} ", head, room, role, Role.STRONG)
+    if newest.text and not own:
+        lines += wrapped("", label(newest.text), room)
     for reason in newest.reasons:
-        for place, part in enumerate(wrapped(label(reason), room - 2)):
-            lines.append((Span("  " if place else "! ", Role.WARNING), Span(part)))
+        text = label(reason)
+        warns = text.startswith("! ") or not own
+        lines += wrapped("! " if warns else "", text.removeprefix("! "), room, Role.WARNING)
+    return tuple(lines)
+
+
+def wrapped(
+    mark: str, text: str, room: int, mark_role: Role = Role.TEXT, role: Role = Role.TEXT
+) -> list[Spans]:
+    """A text behind a mark in `room` cells, its further lines below its first word."""
+    space = room - len(mark)
+    parts = textwrap.wrap(text, space, break_on_hyphens=False) if space > 8 else [text]
+    first, *rest = parts or [""]
+    indent = Span(" " * len(mark))
+    head: Spans = (Span(mark, mark_role), Span(first, role)) if mark else (Span(first, role),)
+    return [head, *(((indent, Span(part, role)) if mark else (Span(part, role),)) for part in rest)]
+
+
+def progress_lines(state: State, now_us: int, room: int) -> tuple[Spans, ...]:
+    """How far each benchmark under way is; () when none is."""
+    lines: list[Spans] = []
+    for bench in state.benches.values():
+        if bench.started is None or bench.finished is not None:
+            continue
+        server = state.servers.get(bench.started.server)
+        told = progress(bench, server.token if server is not None else None, now_us)
+        mark, role = ARM_MARKS[bench.started.arm]
+        text = f"{label(bench.started.server)}: {told}"
+        lines += wrapped(f"{mark} ", text, room, role)
     return tuple(lines)
 
 

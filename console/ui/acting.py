@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 async def act(console: ConsoleApp, verb: Verb) -> None:
     """Do it for the selected server; nothing when the person declined a question."""
+    server = console.dashboard.servers.selected
+    if verb.id == "bench":
+        await _bench(console, server)
+        return
     try:
         given = await arguments(verb, console.dialogs)
     except NotUnderstood as error:
@@ -21,7 +25,17 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
         return
     if given is None:
         return
-    outcome = await console.control.do(verb.id, console.dashboard.servers.selected, given)
+    outcome = await console.control.do(verb.id, server, given)
     console.follow.look()
     if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
+        console.say(label(outcome.text), outcome.ok)
+
+
+async def _bench(console: ConsoleApp, server: str) -> None:
+    from console.ui.benching import DAY_S, bench_arguments
+
+    given = await bench_arguments(console.control.timeline.state, server, console.dialogs)
+    if given is not None:
+        outcome = await console.control.do("bench", server, given, DAY_S)
+        console.follow.look()
         console.say(label(outcome.text), outcome.ok)

@@ -21,7 +21,7 @@ from console.model.verb import VERBS
 from console.render.keys import key_names
 from console.store.preferences import Settings
 from console.store.theme import Theme
-from console.ui.ask import Answered, Dialogs
+from console.ui.ask import Answered, Dialogs, Tell
 from console.ui.palette import VerbCommands
 from console.ui.screens.opening import Opening
 from console.ui.terminal import draws_ascii, turn_mouse
@@ -30,6 +30,7 @@ from console.ui.themes import Themes
 
 if TYPE_CHECKING:
     from textual.filter import LineFilter
+    from textual.screen import Screen
 
     from console.control.port import Control
     from console.ui.follow import Follow
@@ -45,6 +46,7 @@ class ConsoleApp(App[None]):
     Args:
         opening: makes the control; awaited once, after the first paint.
         recorded: how many bytes are recorded so far; None for nobody who could say.
+        first_run: there is no fleet yet; `opening` asks for one.
     """
 
     TITLE = "spec-console"
@@ -68,6 +70,8 @@ class ConsoleApp(App[None]):
         theme: Theme,
         dialogs: Dialogs | None = None,
         recorded: Callable[[], int | None] | None = None,
+        *,
+        first_run: bool = False,
     ) -> None:
         super().__init__()
         self.animation_level = "none"
@@ -79,6 +83,9 @@ class ConsoleApp(App[None]):
         self._clock = clock
         self.settings = settings
         self._recorded = recorded
+        self.parting = ""
+        self._first_run = first_run
+        self._tell: Tell | None = None
         self.themes = Themes(self, theme)
         self.keys = {verb.id: settings.keymap.get(verb.id, verb.key) for verb in VERBS.values()}
         self.set_keymap(dict(settings.keymap))
@@ -88,15 +95,23 @@ class ConsoleApp(App[None]):
 
             self._filters_of_text.append(Ascii())
 
-    def get_default_screen(self) -> Opening:
-        return Opening(self.ink)
+    def get_default_screen(self) -> Screen[None]:
+        if not self._first_run:
+            return Opening(self.ink)
+        from console.ui.screens.welcome import Welcome
+
+        welcome = Welcome(self.ink)
+        self._tell = welcome.tell
+        return welcome
 
     def on_mount(self) -> None:
         self.theme_changed_signal.subscribe(self, self._themed)
-        self.dialogs.attach(self._show_question)
+        self.dialogs.attach(self._show_question, self._tell)
         self.call_after_refresh(lambda: self.run_worker(self._open(), group="opening"))
 
     def on_unmount(self) -> None:
+        if self.is_open and self.defect is None:
+            self.parting = self.modes.remember()
         self.dialogs.close()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -178,15 +193,21 @@ class ConsoleApp(App[None]):
             self._recorded,
             self.settings.zone,
         )
+        hindered = self.modes.recall()
         await self.modes.go(DASH)
         self.is_open = True
+        if hindered:
+            self.say(hindered, good=False)
+        if self.modes.wanted != DASH:
+            self.follow.look()
+            await self.modes.go(self.modes.wanted)
         self.run_worker(self.follow.run(), group="follow")
 
     def _show_question(self, question: Question, done: Answered) -> None:
-        from console.ui.screens.dialog import Dialog
+        from console.ui.screens.act_dialog import dialog_for
 
         # Questions come from tasks of services: the screen is pushed from the app's own.
-        self.call_later(lambda: self.push_screen(Dialog(question), done))
+        self.call_later(lambda: self.push_screen(dialog_for(question, self._clock), done))
 
     def _themed(self, theme: ScreenTheme) -> None:
         self.ink = self.themes.ink(theme.name)

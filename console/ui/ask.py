@@ -14,6 +14,7 @@ from console.model.ask import Question
 
 Answered = Callable[[str | None], None]
 Show = Callable[[Question, Answered], None]
+Tell = Callable[[str, bool], None]
 
 
 class Dialogs:
@@ -26,6 +27,7 @@ class Dialogs:
         self._waiting: deque[tuple[Question, asyncio.Future[str | None]]] = deque()
         self._open: asyncio.Future[str | None] | None = None
         self._show: Show | None = None
+        self._tell: Tell | None = None
 
     async def ask(self, question: Question) -> str | None:
         """The answer, or None when the person declined or the screen went away."""
@@ -34,9 +36,14 @@ class Dialogs:
         self._next()
         return await answer
 
-    def attach(self, show: Show) -> None:
-        """From now on questions are shown with this."""
-        self._show = show
+    def tell(self, text: str, good: bool) -> None:
+        """Show what was found between two questions; nobody hears it without a screen."""
+        if self._tell is not None:
+            self._tell(text, good)
+
+    def attach(self, show: Show, tell: Tell | None = None) -> None:
+        """From now on questions are shown with this, and what is told between them."""
+        self._show, self._tell = show, tell
         self._next()
 
     def close(self) -> None:

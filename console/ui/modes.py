@@ -11,7 +11,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, cast
 
+from console.model.text import plain
+from console.store.layout import Kept, load_layout, save_layout
+from console.store.toml import BadFile
+from console.ui.kept import of_dashboard, of_log, to_dashboard, to_log
 from console.ui.screens.dashboard import Dashboard
+from console.ui.screens.logs import Logs
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -60,14 +65,14 @@ class Mode:
         return cast("ModeScreen", made(control, clock, ink))
 
 
-DASH = "mode.dash"
+DASH, LOGS = "mode.dash", "mode.logs"
 _EVERYWHERE = ("servers.up", "servers.down")
 """Moves of the dashboard that every mode has: the selection is one for all."""
 
 _SCREENS = "console.ui.screens"
 MODES = (
     Mode(DASH, "dash", f"{_SCREENS}.dashboard", "Dashboard"),
-    Mode("mode.logs", "logs", f"{_SCREENS}.logs", "Logs"),
+    Mode(LOGS, "logs", f"{_SCREENS}.logs", "Logs"),
     Mode("mode.environment", "env", f"{_SCREENS}.environment", "Environment"),
     Mode("mode.bench", "bench", f"{_SCREENS}.bench", "Bench"),
     Mode("mode.session", "session", f"{_SCREENS}.session", "Session"),
@@ -86,6 +91,8 @@ class Modes:
         self._control = control
         self._clock = clock
         self._ink = ink
+        self._fleet = ""
+        self._kept: Kept = {}
         self._add(DASH, self.dashboard)
 
     @property
@@ -133,6 +140,43 @@ class Modes:
         """Whether a person is told of a verb at all: not of a screen that there is not."""
         return not verb.startswith("mode.") or verb in self.present
 
+    def recall(self) -> str:
+        """Leave the screens as they were left last time; what hindered it, in one line.
+
+        Not in a replay: what a night is about is in the session.
+        """
+        opened = self._control.timeline.state.session.opened
+        if opened is None or self._control.playback is not None:
+            return ""
+        try:
+            self._kept = load_layout(plain(opened.fleet))
+        except (BadFile, OSError) as error:
+            return f"the layout is not remembered: {error}"
+        self._fleet = plain(opened.fleet)
+        to_dashboard(self.dashboard, self._kept)
+        return ""
+
+    @property
+    def wanted(self) -> str:
+        """The mode that was left last time."""
+        verb = str(self._kept.get("mode", DASH))
+        return verb if verb in self.present else DASH
+
+    def remember(self) -> str:
+        """Keep how the screens are left; what hindered it, in one line."""
+        if not self._fleet:
+            return ""
+        logs = self._made.get(LOGS) if self.current == LOGS else None
+        own = of_log(logs.one) if isinstance(logs, Logs) else {}
+        kept = {**of_dashboard(self.dashboard), **own, "mode": self.current}
+        try:
+            save_layout(self._fleet, kept)
+        except (BadFile, OSError) as error:
+            return f"the layout is not remembered: {error}"
+        return ""
+
     def _add(self, verb: str, screen: ModeScreen) -> None:
         self._made[verb] = screen
+        if isinstance(screen, Logs):
+            to_log(screen.one, self._kept)
         self._app.add_mode(verb, lambda: cast("Screen[None]", screen))

@@ -44,6 +44,8 @@ async def run(
     theme: Theme,
     dialogs: Dialogs | None = None,
     recorded: Callable[[], int | None] | None = None,
+    *,
+    first_run: bool = False,
 ) -> Exit:
     """Show the screen until the person leaves.
 
@@ -52,6 +54,7 @@ async def run(
             time to import and start what is slow.
         dialogs: the Ask port that services are given; its questions appear here.
         recorded: how many bytes are recorded so far.
+        first_run: there is no fleet yet; `opening` asks for one.
 
     Raises:
         What `opening` raised, or whatever defect ended the screen; the terminal is restored by
@@ -61,11 +64,13 @@ async def run(
     if unfit:
         print(f"spec-console: {unfit}", file=sys.stderr)
         return Exit.USAGE
-    app = ConsoleApp(opening, clock, settings, theme, dialogs, recorded)
+    app = ConsoleApp(opening, clock, settings, theme, dialogs, recorded, first_run=first_run)
     with _ended_by_signals(app.exit) as ended:
         await app.run_async(mouse=settings.mouse)
     if app.defect is not None:
         raise app.defect
+    if app.parting:
+        print(f"spec-console: {safe(app.parting)}", file=sys.stderr)
     return Exit.INTERRUPTED if ended.is_set() else Exit.OK
 
 

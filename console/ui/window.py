@@ -81,6 +81,7 @@ class Window:
         self.end = 0
         self.tall: Callable[[Line], int] = lambda _: 1
         self._paused_end = 0
+        self._at_end = False
         self._rest: int | None = None
         self._source: Source | None = None
 
@@ -108,9 +109,12 @@ class Window:
                 self.lines = []
         self.end = end
         if self.following and not self.paused:
+            # The first may stick out above: whoever draws shows its end.
             self.lines = self._before(self._last, height)
-            self._trim(height, newest=True)
+            self._at_end = True
             return
+        self._trim(height, newest=self._at_end)
+        self._at_end = False
         if not self.lines:
             self.lines = self._before(min(self._last, self._rest or self._last), height)
             self._trim(height, newest=True)

@@ -16,7 +16,7 @@ from console.stream.server_events import ArgsSeen
 from console.ui.panes.detail import Detail
 from console.ui.sight import Sight
 from console.ui.theme import Ink
-from tests.ui.stage import Stage, story
+from tests.ui.stage import Stage, press, staged, story, text
 
 
 class Bare(App[None]):
@@ -99,3 +99,33 @@ async def test_the_same_facts_in_the_same_second_are_not_drawn_again() -> None:
         stage.manual.advance(1)
         app.look()
         assert app.pane._lines is not before
+
+
+async def test_a_key_puts_it_in_place_of_the_log_and_back() -> None:
+    async with staged(story(), (120, 40)) as (app, pilot):
+        assert "Log  kimi-base" in text(app)
+        await press(app, pilot, "D")
+        shown = text(app)
+        assert "Detail  kimi-base" in shown
+        assert "decode         62.0 tok/s" in shown
+        assert "Log  kimi-base" not in shown
+        await press(app, pilot, "down")
+        assert "Detail  kimi-eagle3" in text(app)
+        await press(app, pilot, "pagedown", "pageup", "shift+down")
+        assert "Detail  kimi-eagle3" in text(app)
+        await press(app, pilot, "D")
+        shown = text(app)
+        assert "Log  kimi-eagle3" in shown
+        assert "Detail" not in shown
+
+
+async def test_a_small_screen_scrolls_it() -> None:
+    async with staged(story(), (80, 24)) as (app, pilot):
+        await press(app, pilot, "D")
+        before = text(app)
+        assert "1–" in before
+        await press(app, pilot, "pagedown")
+        after = text(app)
+        assert after != before
+        await press(app, pilot, "pageup")
+        assert text(app).splitlines()[8:18] == before.splitlines()[8:18]

@@ -10,9 +10,11 @@ import pytest
 
 from console.model.failure import Failure
 from console.model.fleet import Arm
+from console.render import charts
 from console.stream.fact import FeedState, GapKind, Link, Recording, Standing
 from console.stream.host_events import LinkChanged
 from console.stream.run_events import (
+    AssumptionStated,
     BenchFinished,
     BenchStarted,
     RunMeasured,
@@ -20,6 +22,7 @@ from console.stream.run_events import (
 )
 from console.stream.server_events import LogGap
 from console.stream.session_events import Noticed, RecordingChanged
+from tests.bench import arms
 from tests.ui.stage import Player, Stage, c, press, staged, story, text
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -36,17 +39,24 @@ def empty() -> Stage:
 
 
 def measured() -> Stage:
+    charts.load()
     stage = story()
+    stage.emit(AssumptionStated(c("believed"), 90.0, c("an earlier session")))
     for bench, server, arm, rates in (
-        ("b1", "kimi-base", Arm.BASELINE, (62.7, 63.0, 62.9)),
-        ("b2", "kimi-eagle3", Arm.SPECULATIVE, (74.4, 75.6, 75.0)),
+        ("b1", "kimi-base", Arm.BASELINE, arms.BASELINE),
+        ("b2", "kimi-eagle3", Arm.SPECULATIVE, arms.SPECULATIVE),
     ):
         stage.emit(BenchStarted(c(bench), c(server), arm, 1, c("quick"), (), c("worker/1")))
         for run, rate in enumerate(rates):
             stage.emit(RunMeasured(c(bench), run, 500, 310_000, rate))
         stage.emit(BenchFinished(c(bench), True, c(""), ()))
-    told = c("3+3 runs, one prompt, one stream.")
-    reasons = (c("both arms run without NCCL_PROTO=LL"),)
+    told = c("FASTER by 19.2 % [17.8, 20.7]")
+    reasons = (
+        c("! baseline 62.9 tok/s, 90.1 usual (last 12 days ago); NCCL_PROTO LL -> unset"),
+        c("5+5 runs, one prompt, these launches, depth 0.5k, one stream, samples are runs"),
+        c("TTFT 310 ms baseline, 318 ms speculative"),
+        c("break-even 1.95 tokens a cycle, got 2.33"),
+    )
     stage.emit(VerdictReached(c("b1"), c("b2"), c("FASTER"), told, 1.192, 1.178, 1.207, reasons))
     return stage
 
@@ -100,6 +110,9 @@ SCENES: list[tuple[str, Callable[[], Stage], tuple[int, int], tuple[str, ...]]] 
     ("replay-120x40", replayed, (120, 40), ()),
     ("replay-80x24", replayed, (80, 24), ()),
     ("measured-120x40", measured, (120, 40), ()),
+    ("measured-80x24", measured, (80, 24), ()),
+    ("bench-120x40", measured, (120, 40), ("4",)),
+    ("bench-80x24", measured, (80, 24), ("4",)),
     ("troubled-80x24", troubled, (80, 24), ("down", "down")),
     ("noticed-80x24", noticed, (80, 24), ()),
     ("crowd-120x40", crowd, (120, 40), ("down",)),

@@ -22,6 +22,8 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str]] = (
     (("logs.follow",), "follow"),
     (("logs.pause",), "pause"),
     (("view.palette",), "palette"),
+    (("bench",), "bench"),
+    (("compare",), "compare"),
     (("health",), "ask health"),
     (("marker",), "mark"),
     (("view.maximise",), "maximise"),

@@ -161,7 +161,8 @@ class Log(Pane):
         drawn: list[tuple[Line, Strip]] = []
         for line in self.window.lines:
             drawn += [(line, row) for row in self.rows.rows(line, self.room, _most(self.depth))]
-        self._drawn = drawn
+        # At the end the last row counts; the first line may stick out above.
+        self._drawn = drawn[-self.depth :] if self.window.following else drawn[: self.depth]
         self.refresh_rows()
         pointed = self.cursor.number is not None
         if pointed or self._pointed:

@@ -5,6 +5,7 @@ Every act says how it ended through the screen the pane stands on.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from itertools import islice
@@ -63,10 +64,15 @@ class Acts(Asks):
         if not lines:
             self.say("Nothing to copy", good=False)
             return
+        pane.run_worker(self._copy(lines), group="log-copy")
+
+    async def _copy(self, lines: list[Line]) -> None:
+        pane = self.pane
         kept = lines[:_MOST_COPIED]
         driver = pane.app._driver
         write = driver.write if driver is not None else lambda _: None
-        done = copy("\n".join(map(_plain, kept)), write)
+        # tmux is asked, and may take its time.
+        done = await asyncio.to_thread(copy, "\n".join(map(_plain, kept)), write)
         cut = f" (at most {count(_MOST_COPIED)} at once)" if len(kept) < len(lines) else ""
         what = counted(len(kept), "line") + cut
         self.say(f"{what} {done.how}" if done.ok else done.how, done.ok)

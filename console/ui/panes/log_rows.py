@@ -7,6 +7,7 @@ look; what a person changes about the look begins anew.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import dropwhile
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -22,6 +23,7 @@ from console.ui.window import Line
 
 _MOST_STYLED = 512
 _LEAST_BODY = 16
+_HEAD = (Role.LOG_TIME, Role.LOG_RANK)
 Find = Callable[[str], list[tuple[int, int]]]
 
 
@@ -69,7 +71,8 @@ class Rows:
     def rows(self, line: Line, room: int, most: int) -> list[Strip]:
         """The line's rows, each at most `room` cells wide."""
         if line.notice:
-            return [self.ink.pieces(notice(label(line.text), room))]
+            told = f"{line.log}: {line.text}" if line.log else line.text
+            return [self.ink.pieces(notice(label(told), room))]
         before = self.ink.segments(self.before(line))
         after = self.after(line)[0]
         body = self._body(line, room)
@@ -98,13 +101,18 @@ class Rows:
     def _body(self, line: Line, room: int) -> int:
         after = self.after(line)[0]
         taken = cells(self.before(line)) + (cells(after) + 2 if after else 0)
-        return max(min(room, _LEAST_BODY), room - taken)
+        return max(1, min(room, _LEAST_BODY), room - taken)
 
     def _pieces(self, text: Clean, tail: str) -> tuple[Piece, ...]:
         from console.render.reading import base_role
 
         found = pieces(text, base_role(text), self.find)
-        return (*found, Piece(f"  {tail}", Role.LOG_ERROR)) if tail else found
+        if not tail:
+            return found
+        # What was raised says more than where it was caught, and must not be cut off.
+        rest = list(dropwhile(lambda piece: piece.role in _HEAD, found))
+        head = found[: len(found) - len(rest)]
+        return (*head, Piece(f"{tail}  ", Role.LOG_ERROR), *rest)
 
     def _tagged(self, row: Strip, after: Spans, body: int) -> Strip:
         gap = Segment(" " * max(0, body - row.cell_length + 2), self.ink.ground)

@@ -170,14 +170,12 @@ class Sieve:
     ) -> int:
         """Judge lines numbered from `start`; the number after the last one judged."""
         wanted = self.wanted
-        plain_only = not wanted.searched
+        if not wanted.searched:
+            self._fold(start, texts, folds, found)
+            return start + len(texts)
         timed = wanted.timed
-        number = start
         for number, text in enumerate(texts, start):
             head, again = folds.place(number, text) if wanted.fold else (number, False)
-            if plain_only and head == number:
-                found.shown.append(number)
-                continue
             try:
                 self._judge(number, text, head, again, found)
             except TooSlow as error:
@@ -186,6 +184,15 @@ class Sieve:
             if timed and self._clock.now_us() >= due_us:
                 return number + 1
         return start + len(texts)
+
+    def _fold(self, start: int, texts: Sequence[Clean], folds: Folds, found: _Found) -> None:
+        """Where nothing is searched: every line that stands under none is shown."""
+        under = folds.under(start, texts)
+        folded = {number for number, _, _ in under}
+        numbers = range(start, start + len(texts))
+        found.shown += [n for n in numbers if n not in folded] if folded else numbers
+        for number, head, again in under:
+            self._judge(number, texts[number - start], head, again, found)
 
     def _judge(self, number: int, text: Clean, head: int, again: bool, found: _Found) -> None:
         wanted = self.wanted

@@ -10,7 +10,7 @@ from console.ui.panes.log_sieve import Sieve
 from console.ui.window import Line, line_at, lost
 
 _STRETCH = 512
-_MOST_AT_ONCE = 4096
+_MOST_AT_ONCE = 2048
 """Older lines searched while a window waits for them; the rest comes in slices."""
 
 

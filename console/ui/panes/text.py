@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.ui.panes.pane import Pane
-from console.ui.sight import Sight
 from console.ui.theme import Ink
+
+if TYPE_CHECKING:
+    from console.ui.sight import Sight
 
 
 class Text(Pane):

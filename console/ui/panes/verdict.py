@@ -1,4 +1,4 @@
-"""What the comparison of both arms came to, or that there is none."""
+"""What the comparison of both arms came to, how far a benchmark is, or that there is neither."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from textual.strip import Strip
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.results import verdict_lines
-from console.stream.run_events import VerdictReached
+from console.render.results import progress_lines, verdict_lines
 from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 
+_KEY: Spans = (Span("c", Role.KEY), Span(" compare", Role.DIM))
+
 
 class Verdict(Pane):
-    """The newest verdict."""
+    """The newest verdict, below what is being measured."""
 
     def __init__(self, ink: Ink) -> None:
         super().__init__(ink, "verdict")
         self.title = (Span("Verdict", Role.TITLE),)
-        self._verdicts: tuple[VerdictReached, ...] | None = None
-        self._wide = 0
+        self.state = _KEY
+        self._shown: tuple[object, int] = (None, -1)
+        self._verdict: tuple[Spans, ...] = ()
         self._lines: tuple[Spans, ...] = ()
 
     @property
@@ -29,11 +31,16 @@ class Verdict(Pane):
         return max(1, len(self._lines))
 
     def show(self, sight: Sight) -> None:
-        if sight.state.verdicts is self._verdicts and self.room == self._wide:
-            return
-        self._verdicts, self._wide = sight.state.verdicts, self.room
-        self._lines = verdict_lines(sight.state, self.room)
-        self.refresh_rows()
+        shown = (sight.state.verdicts, self.room)
+        if shown[0] is not self._shown[0] or shown[1] != self._shown[1]:
+            self._shown = shown
+            self._verdict = verdict_lines(sight.state, self.room)
+        going = progress_lines(sight.state, sight.now_us, self.room)
+        verdict = self._verdict if sight.state.verdicts or not going else ()
+        lines = (*going, *verdict)
+        if lines != self._lines:
+            self._lines = lines
+            self.refresh_rows()
 
     def row(self, y: int) -> Strip:
         return self.ink.strip(self._lines[y] if y < len(self._lines) else (), self.room)

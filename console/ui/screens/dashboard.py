@@ -1,4 +1,4 @@
-"""The first screen: servers, what was measured, the selected server's log.
+"""The first screen: servers, what was measured, the selected server's log or its detail.
 
 Owns where panes stand at which size and which server is selected; draws nothing itself.
 """
@@ -20,6 +20,7 @@ from console.model.palette import Role
 from console.model.span import Span
 from console.stream.state import State
 from console.ui.panes.chart import Chart
+from console.ui.panes.detail import Detail
 from console.ui.panes.header import Header
 from console.ui.panes.keys import Keys
 from console.ui.panes.log import Log
@@ -58,6 +59,8 @@ class Dashboard(Screen[None], inherit_bindings=False):
         self.chart = Chart(ink)
         self.verdict = Verdict(ink)
         self.log_pane = Log(ink, clock)
+        self.detail = Detail(ink)
+        self.detailed = False
         self.notice = Notice(ink)
         self.replay = Replay(ink, "replay")
         self.keys = Keys(ink, "keys")
@@ -69,6 +72,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
         yield self.servers
         yield self.results
         yield self.log_pane
+        yield self.detail
         yield self.notice
         yield self.replay
         yield self.keys
@@ -82,7 +86,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
         self.servers.show(sight)
         chosen = replace(sight, server=self.servers.selected)
         self.header.show(chosen)
-        self.log_pane.show(chosen)
+        (self.detail if self.detailed else self.log_pane).show(chosen)
         playback = self._control.playback
         if playback is not None:
             self.replay.show(sight.now_us, playback)
@@ -109,6 +113,18 @@ class Dashboard(Screen[None], inherit_bindings=False):
             self.maximised = None
         self._arrange()
 
+    def toggle_detail(self) -> None:
+        """Show a server's detail in place of its log and of the results, or no longer."""
+        self.detailed = not self.detailed
+        low = self.detail if self.detailed else self.log_pane
+        if self.maximised not in (None, self.servers):
+            self.maximised = low
+        if self.focused in (self.detail, self.log_pane):
+            low.focus()
+        self._arrange()
+        if self._sight is not None:
+            self.show(self._sight)
+
     def on_resize(self) -> None:
         self._arrange()
 
@@ -126,11 +142,25 @@ class Dashboard(Screen[None], inherit_bindings=False):
 
     def _moves(self) -> Mapping[str, Callable[[], object]]:
         log, servers = self.log_pane, self.servers
+        of_log = log_moves(lambda: log)
+
+        def scroll(verb: str, by: Callable[[int], None], step: int) -> None:
+            if self.detailed:
+                by(step)
+            else:
+                of_log[verb]()
+
+        detail = self.detail
         return {
             "tail": LogKeys(log).follow,
             "servers.up": partial(servers.move, -1),
             "servers.down": partial(servers.move, 1),
-            **log_moves(lambda: log),
+            **of_log,
+            "logs.page_up": partial(scroll, "logs.page_up", detail.scroll_pages, -1),
+            "logs.page_down": partial(scroll, "logs.page_down", detail.scroll_pages, 1),
+            "logs.line_up": partial(scroll, "logs.line_up", detail.scroll_lines, -1),
+            "logs.line_down": partial(scroll, "logs.line_down", detail.scroll_lines, 1),
+            "view.detail": self.toggle_detail,
             "view.maximise": self.maximise,
             "view.next": partial(self.focus_next, Pane),
             "view.previous": partial(self.focus_previous, Pane),
@@ -141,9 +171,14 @@ class Dashboard(Screen[None], inherit_bindings=False):
         size = self.size
         top = self.maximised
         self._stand(self.servers, top in (None, self.servers))
-        self._stand(self.log_pane, top in (None, self.log_pane))
+        low: Pane = self.detail if self.detailed else self.log_pane
+        other: Pane = self.log_pane if self.detailed else self.detail
+        self._stand(low, top in (None, low))
+        self._stand(other, False)
         results = (
-            size.height >= SMALLEST.height and top is not self.servers and top is not self.log_pane
+            size.height >= SMALLEST.height
+            and not self.detailed
+            and top not in (self.servers, self.log_pane)
         )
         self._stand(self.results, results)
         self._stand(self.chart, top is self.chart or (top is None and size.width >= 100))

@@ -50,8 +50,7 @@ class Dialog(ModalScreen[str | None]):
             head.append(f"\n{safe(asked.text)}", "none")
             yield Static(head, markup=False)
             if asked.detail:
-                lines = "\n".join(safe(line) for line in asked.detail)
-                yield Static(Text(lines), markup=False, id="detail")
+                yield from self._detail()
             if asked.must_type is not None:
                 typed = Text(f"Type {safe(asked.must_type)} to go on.")
                 yield Static(typed, markup=False)
@@ -60,6 +59,10 @@ class Dialog(ModalScreen[str | None]):
             with Horizontal():
                 for place, choice in enumerate(asked.choices or (CANCEL, "OK")):
                     yield Button(Text(safe(choice)), id=f"choice-{place}", compact=True)
+
+    def _detail(self) -> ComposeResult:
+        lines = "\n".join(safe(line) for line in self.question.detail)
+        yield Static(Text(lines), markup=False, id="detail")
 
     def on_mount(self) -> None:
         """Focus the safe answer; only where nothing but text is asked, the field for it."""

@@ -105,6 +105,8 @@ class Logs(Screen[None], inherit_bindings=False):
         if playback is not None:
             self.replay.show(sight.now_us, playback)
         self.notice.show(sight.state, (), self._clock.now_us())
+        # A line that came and went would move what is read.
+        self.notice.display = True
         self.keys.show()
 
     def wear(self, ink: Ink) -> None:
