@@ -22,6 +22,8 @@ COMMANDS = {
     "script": "check a script without running it",
     "schema": "JSON Schemas of the files people write, for editors",
     "settings": "every setting, its origin and what it is for",
+    "doctor": "check all that a server needs, and say how to mend what is missing",
+    "completions": "completion for bash, zsh and fish",
 }
 
 _EPILOG = "exit codes:\n" + "\n".join(

@@ -7,11 +7,12 @@ a defect also where its report lies.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from console.control.replay import Replay
     from console.model.mask import Masks
     from console.store.theme import Theme
+    from console.ui.ask import Dialogs
 
     Staging = Callable[[], Awaitable[Stage]]
 
@@ -69,7 +71,8 @@ def launch(options: Namespace) -> Exit:
         _tell(str(error))
         code = Exit.USAGE
     except NotStarted as error:
-        _tell(str(error))
+        if str(error):
+            _tell(str(error))
         code = error.code
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
@@ -79,6 +82,7 @@ def launch(options: Namespace) -> Exit:
         return Exit.STEP
     except Exception as error:  # noqa: BLE001 - the last resort: a line and a report, no traceback
         return defect(error, use.masks)
+    gc.collect()  # what failed in the background is told of when it is forgotten, not before
     for unheard in use.unheard[:1]:
         code = defect(unheard, use.masks)
     return code
@@ -104,26 +108,60 @@ def defect(error: BaseException, masks: Masks | None = None) -> Exit:
 
 
 async def _chosen(use: _Use) -> Exit:
+    from console.store.fleet import find_fleet
+
     asyncio.get_running_loop().set_exception_handler(use.note)
     options = use.options
     settings = load_settings()
     use.settings = replace(settings, pace=settings.pace.scaled(options.lab_scale))
     if options.replay is not None:
         return await (_replayed_script(use) if options.script else _replay(use))
-    if not options.demo:
-        return await _live(use, lambda: _fleet(options))
-    lab, state = LabChild(options.lab_scale, options.assume), os.environ.get(STATE_VARIABLE)
-    try:
-        return await _live(use, lambda: _scene(lab))
-    finally:
-        lab.stop()
-        _set_state(state)
+    if options.demo:
+        with _lab(options) as lab:
+            return await _live(use, lambda: _scene(lab))
+    if options.script is None and find_fleet(options.fleet) is None:
+        return await _first_run(use)
+    return await _live(use, lambda: _fleet(options))
 
 
 async def _live(use: _Use, staging: Staging) -> Exit:
     if use.options.script is not None:
         return await _script(use, staging)
-    return await _interactive(use, staging)
+    return await _interactive(use, lambda _dialogs: staging())
+
+
+async def _first_run(use: _Use) -> Exit:
+    """Ask what is wanted where there is no fleet file: the demo, or a server to be added."""
+    from console.control.first_run import Chosen, FirstRun
+
+    with ExitStack() as stack:
+
+        async def staging(dialogs: Dialogs) -> Stage:
+            from console.model.mask import Masks
+
+            settings = use.settings
+            first = FirstRun(dialogs, dialogs.tell, SystemClock(), settings.pace, Masks())
+            match await first.run():
+                case Chosen.DEMO:
+                    return await _scene(stack.enter_context(_lab(use.options)))
+                case Chosen.ADDED:
+                    return await _fleet(use.options)
+                case Chosen.LEAVE:
+                    raise NotStarted(Exit.OK, "")
+
+        return await _interactive(use, staging, first_run=True)
+
+
+@contextmanager
+def _lab(options: Namespace) -> Iterator[LabChild]:
+    """The demo's lab; what the console keeps of it goes with it."""
+    state = os.environ.get(STATE_VARIABLE)
+    lab = LabChild(options.lab_scale, options.assume)
+    try:
+        yield lab
+    finally:
+        lab.stop()
+        _set_state(state)
 
 
 async def _script(use: _Use, staging: Staging) -> Exit:
@@ -151,13 +189,22 @@ async def _replay(use: _Use) -> Exit:
         async def opening() -> Replay:
             replay = open_replay(use.options.replay)
             replay.player.playing = True
-            stack.callback(asyncio.create_task(replay.run()).cancel)
+            stack.push_async_callback(_end, asyncio.create_task(replay.run()))
             return replay
 
         return await run(opening, SystemClock(), use.settings, _theme(use))
 
 
-async def _interactive(use: _Use, staging: Staging) -> Exit:
+async def _end(task: asyncio.Task[None]) -> None:
+    """End it; a defect that ended it before is raised here."""
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _interactive(
+    use: _Use, staging: Callable[[Dialogs], Awaitable[Stage]], *, first_run: bool = False
+) -> Exit:
     """The screen first: what is slow to load comes once it is there."""
     from console.ui.ask import Dialogs
     from console.ui.run import run
@@ -169,14 +216,17 @@ async def _interactive(use: _Use, staging: Staging) -> Exit:
         async def opening() -> Live:
             session = _session(use)
             sizes.append(session.recorded)
-            live = session.live(await staging(), dialogs, on_demand=False)
+            live = session.live(await staging(dialogs), dialogs, on_demand=False)
             return await stack.enter_async_context(live)
 
         def recorded() -> int | None:
             return sizes[0]() if sizes else None
 
         theme = _theme(use)
-        return await run(opening, SystemClock(), use.settings, theme, dialogs, recorded)
+        clock = SystemClock()
+        return await run(
+            opening, clock, use.settings, theme, dialogs, recorded, first_run=first_run
+        )
 
 
 def _session(use: _Use) -> LiveSession:

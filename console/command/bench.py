@@ -32,7 +32,7 @@ from console.stream.state import Bench, Item, State
 if TYPE_CHECKING:
     from console.control.live import Live
 
-_FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm")
+_FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm", "against")
 _DAY_S = 86_400.0
 
 
@@ -65,6 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--depth", metavar="D", help="0.5k, 8k, 32k or 'as is'")
     parser.add_argument(
         "--within", type=float, metavar="X", help="add runs until the interval is within ±X (0.01)"
+    )
+    parser.add_argument(
+        "--against", metavar="SERVER", help="by turns with this one, which is up as well"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--save", metavar="SESSION", help="keep it in this session file")
@@ -103,30 +106,32 @@ async def _bench(options: Namespace) -> Exit:
     session = LiveSession(_looking(options.save), load_settings().pace)
     given = {name: v for name in _FIELDS if (v := getattr(options, name)) is not None}
     async with session.live(Stage(fleet), Nobody(), on_demand=True) as live:
-        telling = _Telling(live, server, session.pace.progress_s)
+        telling = _Telling(live, session.pace.progress_s)
         live.timeline.subscribe(telling.take)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, live.benches.stop)
         outcome = await live.do("bench", server, given, _DAY_S)
-        name = str(outcome.results.get("bench", ""))
-        bench = live.timeline.state.benches.get(name)
-    if bench is None:
+        benches = list(live.timeline.state.benches.values())
+    if not benches:
         print(f"spec-console: {plain(outcome.text)}", file=sys.stderr)
     elif options.json:
-        print(json.dumps(as_json(bench, outcome)))
+        first, *rest = (as_json(bench, outcome) for bench in benches)
+        print(json.dumps({**first, "against": rest[0]} if rest else first))
     else:
-        for line in text_lines(bench, outcome):
-            print(line)
+        for bench in benches:
+            for line in text_lines(bench):
+                print(line)
+        print(plain(outcome.text))
+        print(DEFINITION)
     return outcome.exit
 
 
 class _Telling:
     """Says on standard error how far a benchmark is: at every run, and now and then between."""
 
-    def __init__(self, live: Live, server: str, every_s: float) -> None:
+    def __init__(self, live: Live, every_s: float) -> None:
         self._live = live
-        self._server = server
         self._every_us = every_s * 1e6
         self._told_us = 0
 
@@ -141,15 +146,15 @@ class _Telling:
                 pass
 
     def _tell(self, state: State) -> None:
-        bench = next(reversed(tuple(state.benches.values())), None)
-        if bench is None or bench.started is None:
-            return
         now_us = self._told_us = self._live.timeline.now_us
-        token = state.servers[self._server].token
-        print(f"{self._server}: {progress(bench, token, now_us)}", file=sys.stderr, flush=True)
+        for bench in state.benches.values():
+            if bench.started is not None and bench.finished is None:
+                server = bench.started.server
+                told = progress(bench, state.servers[server].token, now_us)
+                print(f"{plain(server)}: {told}", file=sys.stderr, flush=True)
 
 
-def text_lines(bench: Bench, outcome: Outcome) -> list[str]:
+def text_lines(bench: Bench) -> list[str]:
     """The benchmark for a person."""
     started = bench.started
     assert started is not None
@@ -158,7 +163,7 @@ def text_lines(bench: Bench, outcome: Outcome) -> list[str]:
     head = f"{server}{'' if server == arm else f', {arm}'}: {plain(started.protocol)}, "
     head += f"{told.get('tokens', '?')} tokens, prompts {told.get('prompts', '?')}, "
     head += f"depth {told.get('depth', '?')}, one stream"
-    lines = [head, *run_lines(bench), plain(outcome.text), DEFINITION]
+    lines = [head, *run_lines(bench)]
     lines.append(f"timed on {plain(started.worker)}")
     for taken in bench.circumstances.values():
         unread = [plain(value)[1:] for name, value in taken.values if name == "*"]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from console.control.acting_look import Look, texts
+from console.control.acting_look import Look, session_of, texts
 from console.control.acting_request import Request
 from console.control.acting_wait import Readiness, Waited
 from console.model.clock import Clock, Pace
@@ -19,7 +19,7 @@ from console.model.mask import Masks
 from console.model.text import Clean
 from console.nccl.truth import same_reading
 from console.services.environ import Reader
-from console.services.launcher import Captured, HostRefused, Launched, Launcher, Start, own
+from console.services.launcher import Captured, HostRefused, Launched, Launcher, Start
 from console.services.process import HostCommands, Tree
 from console.services.stopper import Limits, Stopped, Stopper
 from console.stream.fact import Completeness
@@ -83,11 +83,9 @@ class Flow:
         if request.verb == "adopt":
             return await self._adopt()
         if request.stops and look.tree.launcher is not None:
-            self.kept = await self._keep(f"port-{look.port}/{self.act}.before")
-            if self.kept.elsewhere and request.starts:
-                which = look.tree.container[:12] or "its id"
-                text = f"it runs in a container: by hand, docker restart {which}"
-                return End(Exit.GUARD, FAILED, text)
+            why = await self._keep_before()
+            if why and request.starts:
+                return End(Exit.GUARD, FAILED, f"{why}; nothing was stopped")
             stopped = await self._stop(look.tree, look.records.launched)
             if not stopped.gone:
                 return End(Exit.STEP, FAILED, f"not stopped: {stopped.why()}")
@@ -132,6 +130,24 @@ class Flow:
         self.say("keep", f"keeping the recipe of process {launcher.identity.pid} on its host")
         return await self.launcher.capture(launcher, file)
 
+    async def _keep_before(self) -> str:
+        """Keep what runs now, to go back to; why there is no way back, "" where there is one."""
+        look, launched = self.look, self.look.records.launched
+        launcher = look.tree.launcher
+        assert launcher is not None
+        try:
+            self.kept = await self._keep(f"port-{look.port}/{self.act}.before")
+        except HostRefused as error:
+            # Of a launch of a console whose leader is gone there is still the recipe.
+            if launched is None or not launched.is_it(launcher):
+                self.say("keep", f"{error}; what runs now cannot be brought back")
+                return f"what runs now cannot be brought back: {error}"
+            self.kept = Captured(launched.recipe)
+        if self.kept.elsewhere:
+            which = look.tree.container[:12] or "its id"
+            return f"it runs in a container: by hand, docker restart {which}"
+        return ""
+
     async def _stop(self, tree: Tree, launched: Launched | None) -> Stopped:
         """Stop it; where politeness is not enough, ask for KILL."""
         limits = Limits(self.request.grace_s, self.request.kill_s)
@@ -168,7 +184,8 @@ class Flow:
         try:
             waited = await self._launch(self.act, start, self.request.ready_s)
         except HostRefused as error:
-            return await self._failed(End(Exit.STEP, FAILED, f"not launched: {error}"), False)
+            refused = End(Exit.STEP, FAILED, f"not launched: {error}")
+            return refused if self.kept is None else await self._failed(refused, False)
         assert self.started is not None
         results: dict[str, str | int | float] = {
             "pid": self.started.pid, "ready_us": waited.took_us, "log": self.started.log,
@@ -245,13 +262,8 @@ class Flow:
 
     async def _clear(self, started: Launched) -> Stopped:
         """End whatever is left of a launch that failed: all of it is of our own session."""
-        pids = {started.pid, *await self.commands.members(started.pid)}
-        seen = await self.commands.look(sorted(pids))
-        left = [one for one in seen.values() if one.alive and started.is_it(one)]
-        if not left:
-            return Stopped()
-        left.sort(key=lambda one: (not own(started, one.identity), one.identity.pid))
-        return await self._stop(Tree(left[0], tuple(left[1:])), started)
+        tree = await session_of(self.commands, started)
+        return Stopped() if tree is None else await self._stop(tree, started)
 
     async def _back(self, end: End, kept: Captured) -> End:
         name = self.look.runs or self.request.server

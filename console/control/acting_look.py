@@ -6,17 +6,24 @@ Changes nothing; an environment that cannot be read is said to be unread, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.control.acting_request import Request
 from console.model.clock import US_PER_S, Clock, Pace
 from console.model.fleet import Fleet, Server
-from console.model.mask import Masks
+from console.model.mask import MASKED, Masks, is_secret_key
 from console.model.text import Clean, clean
 from console.nccl.profile import diff
 from console.services.environ import Reader, port_of
-from console.services.launcher import HostRefused, Launcher, Records, own, shown_command
+from console.services.launcher import (
+    HostRefused,
+    Launched,
+    Launcher,
+    Records,
+    own,
+    shown_command,
+)
 from console.services.process import HostCommands, Seen, Tree
 from console.stream.fact import Completeness
 from console.stream.loads import earlier_loads
@@ -60,7 +67,8 @@ class Look:
     def owner(self) -> str:
         """Who started what runs: `a console`, `adopted` or `somebody else`."""
         launcher = self.tree.launcher
-        if launcher is not None and own(self.records.launched, launcher.identity):
+        launched = self.records.launched
+        if launcher is not None and launched is not None and launched.is_it(launcher):
             return "a console"
         if launcher is not None and self.adopted_it(launcher):
             return "adopted"
@@ -76,7 +84,9 @@ class Look:
         if self.tree.launcher is None or not request.stops:
             return []
         found = (
-            [] if self.owner == "a console" else [{"adopted": "adopted"}.get(self.owner, "foreign")]
+            []
+            if self.owner == "a console"
+            else [{"adopted": "adopted"}.get(self.owner, "foreign")]
         )
         if self.running is None:
             found.append("whether it is busy is not known")
@@ -109,6 +119,13 @@ class Looker:
         port = port_of(self.fleet, server)
         tree = await self.commands.tree(port)
         records = await self.launcher.records(server, port)
+        if (
+            tree.launcher is None
+            and not tree.listening
+            and records.launched is not None
+        ):
+            # What a console launched and what still loads listens to nothing yet.
+            tree = await session_of(self.commands, records.launched) or tree
         runs = self._runs(server, tree, records, state)
         cell = state.servers.get(runs or server.name, Cell())
         figures = self._figures(cell, now_us)
@@ -118,9 +135,11 @@ class Looker:
         after = texts(recipe)
         if request.starts:
             if server.recipe is not None:
-                words = tuple(clean(word, self.masks) for word in server.recipe.argv)
+                words = shown_words(server.recipe.argv, self.masks)
                 if recipe is None or recipe.completeness is Completeness.UNREADABLE:
-                    no_start = f"its environment file: {recipe.why if recipe else 'not read'}"
+                    no_start = (
+                        f"its environment file: {recipe.why if recipe else 'not read'}"
+                    )
             elif records.adopted:
                 base = records.adopted
             elif request.verb == "restart" and tree.launcher is not None:
@@ -141,16 +160,15 @@ class Looker:
         )  # fmt: skip
 
     def _runs(self, server: Server, tree: Tree, records: Records, state: State) -> str:
-        launcher = tree.launcher
+        launcher, launched = tree.launcher, records.launched
         if launcher is None:
             return ""
-        if own(records.launched, launcher.identity):
-            assert records.launched is not None
-            return records.launched.server
+        if launched is not None and launched.is_it(launcher):
+            return launched.server
         others = [one for one in self.fleet.servers if one.slot == server.slot]
         for one in others:
-            words = tuple(clean(word, self.masks) for word in one.recipe.argv) if one.recipe else ()
-            if words and launcher.argv[-len(words) :] == words:
+            words = shown_words(one.recipe.argv, self.masks) if one.recipe else ()
+            if words and _alike(words, launcher.argv[-len(words) :]):
                 return one.name
         for one in others:
             arm = state.servers.get(one.name, Cell()).arm
@@ -169,7 +187,9 @@ class Looker:
         self, server: Server, port: int
     ) -> tuple[Mapping[str, str] | None, str, EnvRead | None]:
         """Of what runs, with the reason where unread; and of the recipe's file and words."""
-        reader = Reader(server, port, self.commands.wire, self.clock, self.pace, self.masks)
+        reader = Reader(
+            server, port, self.commands.wire, self.clock, self.pace, self.masks
+        )
         events = await self.commands.again(reader.read)
         read = {event.source: event for event in events if isinstance(event, EnvRead)}
         launcher, recipe = read.get(Clean("launcher")), read.get(Clean("recipe"))
@@ -178,9 +198,43 @@ class Looker:
         return texts(launcher), "", recipe
 
 
+def shown_words(words: Sequence[str], masks: Masks) -> tuple[Clean, ...]:
+    """A command line to be shown: the word after a secret's option is masked and learned."""
+    shown: list[Clean] = []
+    secret = ""
+    for word in words:
+        if secret:
+            masks.learn_pair(secret, word)
+        shown.append(Clean(MASKED) if secret else clean(word, masks))
+        name = word.lstrip("-").replace("-", "_")
+        secret = name if word.startswith("-") and is_secret_key(name) else ""
+    return tuple(shown)
+
+
+def _alike(words: Sequence[Clean], running: Sequence[Clean]) -> bool:
+    """Whether it is the same command line, as far as it is shown."""
+    return len(words) == len(running) and all(
+        one == other or MASKED in (one, other)
+        for one, other in zip(words, running, strict=True)
+    )
+
+
+async def session_of(commands: HostCommands, launched: Launched) -> Tree | None:
+    """What runs of a launch, its leader first; None when nothing does."""
+    pids = {launched.pid, *await commands.members(launched.pid)}
+    seen = await commands.look(sorted(pids))
+    left = [one for one in seen.values() if one.alive and launched.is_it(one)]
+    left.sort(key=lambda one: (not own(launched, one.identity), one.identity.pid))
+    return Tree(left[0], tuple(left[1:])) if left else None
+
+
 def texts(read: EnvRead | None) -> Mapping[str, str]:
     """The values of a reading; none of none."""
-    return {str(name): str(value) for name, value in read.values} if read is not None else {}
+    return (
+        {str(name): str(value) for name, value in read.values}
+        if read is not None
+        else {}
+    )
 
 
 def told(look: Look, request: Request) -> Iterator[str]:
@@ -228,7 +282,11 @@ def _told_start(look: Look, request: Request) -> Iterator[str]:
     if look.no_start:
         yield f"start: {look.no_start}"
         return
-    source = f"the recipe {look.base} on the host" if look.base else "the fleet file's recipe"
+    source = (
+        f"the recipe {look.base} on the host"
+        if look.base
+        else "the fleet file's recipe"
+    )
     if not look.base and look.server.recipe is None:
         source = "what runs now"
     yield f"start: {look.server.name}, from {source}, in a session and group of its own"
@@ -240,7 +298,9 @@ def _told_start(look: Look, request: Request) -> Iterator[str]:
 
 def _told_environment(look: Look, request: Request) -> Iterator[str]:
     after = {
-        name: value for name, value in {**look.after, **request.wanted}.items() if value is not None
+        name: value
+        for name, value in {**look.after, **request.wanted}.items()
+        if value is not None
     }
     if look.before is None:
         why = look.before_why if look.tree.launcher is not None else "nothing runs"

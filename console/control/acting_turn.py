@@ -94,9 +94,10 @@ class Turn:
         request, server = self.request, self.request.server
         if request.starts and look.no_start:
             raise Refused(look.no_start)
-        if request.verb == "launch" and look.tree.listening:
+        if request.verb == "launch" and (look.tree.listening or look.tree.launcher is not None):
             runs = look.runs or "a server that is not known"
-            raise Refused(f"{runs} is up in this slot; swap or restart")
+            how = "is up" if look.tree.listening else "still loads"
+            raise Refused(f"{runs} {how} in this slot; swap or restart")
         if request.verb in ("stop", "restart") and look.runs not in ("", server):
             raise Refused(f"{look.runs} runs in this slot, not {server}; swap changes arms")
         if request.verb == "swap" and look.runs == server:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from console.model.clock import US_PER_S, Clock, Pace
@@ -18,7 +18,7 @@ from console.model.fleet import LogId
 from console.model.text import Clean, plain
 from console.services.launcher import Launched
 from console.services.process import HostCommands
-from console.stream.logs import last_lines
+from console.stream.logs import last_lines, lines
 from console.stream.server_events import HealthSeen, LoadAdvanced, LoadEnded, LogAdvanced
 from console.stream.state import Item, State
 from console.stream.timeline import Timeline
@@ -66,6 +66,8 @@ class Readiness:
     _moved_us: int = 0
     _far: str = "no sign of progress yet"
     _ended: LoadEnded | None = None
+    _answered: bool = False
+    _read_to: int = 0
 
     async def wait(self, ready_s: float) -> Waited:
         """Until it is ready and stays so for `act_settle_s`, or until it is clear that it is not.
@@ -85,6 +87,7 @@ class Readiness:
                         return over
                     now_us = self.clock.now_us()
                     if asking is not None and asking.done():
+                        self._answered = self._answered or asking.result().code == _OK
                         if asking.result().code == _OK and (done := await self._ready()):
                             return done
                         asking = None
@@ -126,10 +129,14 @@ class Readiness:
             await self._last_words()
         ended = self._ended
         if ended is not None and not ended.ready:
+            alive = alive and not await self._goes()
             return self._result(Exit.STEP, str(ended.why), alive, ended)
         if not alive:
             text = f"process {self.launched.pid} ended before it was ready"
-            return self._result(Exit.STEP, text, alive)
+            if self._answered:
+                text = "died after it was ready"
+            shown = await self.commands.last_lines(self.launched.log, _SHOWN)
+            return replace(self._result(Exit.STEP, text, alive), lines=shown)
         if self.clock.now_us() - self._moved_us > self.pace.stall_s * US_PER_S:
             text = f"stalled: nothing moved for {self.pace.stall_s:g} s; {self._far}"
             return self._result(Exit.DEADLINE, text, alive)
@@ -143,9 +150,28 @@ class Readiness:
         return bool(await self.commands.members(self.launched.pid)) and leader is None
 
     async def _last_words(self) -> None:
-        """Give the log's last lines the time of one look to arrive."""
-        if self._ended is None:
-            await self.clock.sleep(max(self.pace.act_look_s, self.pace.tail_look_s))
+        """Let all that it wrote be read: what its last lines say is the reason."""
+        if self.watch.fleet.server(self.server).log is None:
+            return
+        size = await self.commands.size(self.launched.log)
+        since_us = self.clock.now_us()
+        while self._read_to < size and not self._is_failed:
+            if self.clock.now_us() - since_us > self.pace.kill_grace_s * US_PER_S:
+                return
+            await self.clock.sleep(self.pace.tail_look_s / 4)
+
+    async def _goes(self) -> bool:
+        """Whether a process whose load failed ends by itself, given some time."""
+        since_us = self.clock.now_us()
+        while await self._alive():
+            if self.clock.now_us() - since_us > self.pace.act_settle_s * US_PER_S:
+                return False
+            await self.clock.sleep(self.pace.act_look_s)
+        return True
+
+    @property
+    def _is_failed(self) -> bool:
+        return self._ended is not None and not self._ended.ready
 
     async def _ready(self) -> Waited | None:
         """It answers: is it the one that was launched, and does it last?"""
@@ -176,13 +202,14 @@ class Readiness:
     def _result(self, code: Exit, text: str, alive: bool, ended: LoadEnded | None = None) -> Waited:
         log, logs = LogId(self.server), self.timeline.logs
         _, end = logs.reach(log)
-        lines: tuple[Clean, ...] = ()
+        shown: tuple[Clean, ...] = ()
         if ended is not None and ended.first_line is not None and not ended.ready:
-            last = min(ended.first_line + max(1, ended.line_count), end)
-            lines = tuple(last_lines(logs, log, min(_SHOWN, last - ended.first_line), last))
+            # The cause stands first; what follows from it may go on for hundreds of lines.
+            last = ended.first_line + min(max(1, ended.line_count), _SHOWN)
+            shown = tuple(lines(logs, log, ended.first_line, min(last, end)))
         elif end:
-            lines = tuple(last_lines(logs, log, _SHOWN, end))
-        return Waited(code, text, self.clock.now_us() - self._begun_us, lines, alive)
+            shown = tuple(last_lines(logs, log, _SHOWN, end))
+        return Waited(code, text, self.clock.now_us() - self._begun_us, shown, alive)
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -202,5 +229,6 @@ class Readiness:
                 self._ended = item
             case LogAdvanced() if item.log == self.server:
                 self._moved_us = self.clock.now_us()
+                self._read_to = item.byte[1] if item.byte else self._read_to
             case _:
                 pass

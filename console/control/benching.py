@@ -6,7 +6,8 @@ Owns that one benchmark runs at a time on a host and that a cancelled one keeps 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +24,14 @@ from console.model.failure import WireError
 from console.model.fleet import Arm
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.store.toml import one_of
+from console.stream.events import Event
 from console.stream.run_events import AssumptionStated, BenchFinished
 from console.stream.state import State
 from console.stream.timeline import Timeline
 
 if TYPE_CHECKING:
+    from console.services.bench import Benching
     from console.services.live import Watch
 
 CANCELLED = "cancelled"
@@ -46,18 +50,27 @@ class Benches:
     _running: dict[str, asyncio.Task[Outcome]] = field(default_factory=dict)
 
     async def bench(self, server: str, given: Mapping[str, Argument]) -> Outcome:
-        """Measure a server."""
-        entry = self.watch.fleet.server(server)
-        host = self.watch.fleet.host_of(entry).name
-        if host in self._running:
-            return self._told(Exit.GUARD, f"a benchmark runs on {host} already")
+        """Measure a server, or by turns with another that is up as well."""
+        fleet = self.watch.fleet
+        names = [server]
+        against = str(given.get("against", ""))
+        if against:
+            names.append(against)
+        if against and (against == server or against not in [one.name for one in fleet.servers]):
+            known = one_of([one.name for one in fleet.servers if one.name != server])
+            return self._told(Exit.USAGE, f'against: no other server "{against}" ({known})')
+        hosts = {fleet.host_of(fleet.server(name)).name for name in names}
+        busy = hosts & set(self._running)
+        if busy:
+            return self._told(Exit.GUARD, f"a benchmark runs on {min(busy)} already")
         try:
-            arm = arm_asked(given, entry.arm)
-            plan = read_plan(given, arm)
+            plans = {name: self._plan(name, given, alone=not against) for name in names}
         except BadRequest as error:
             return self._told(Exit.USAGE, str(error))
-        task = asyncio.create_task(self._measure(server, arm, plan))
-        self._running[host] = task
+        for host in hosts:
+            self.watch.follow_gpus(host)
+        task = asyncio.create_task(self._measure(plans))
+        self._running.update(dict.fromkeys(hosts, task))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -67,13 +80,19 @@ class Benches:
                 raise
             return self._told(Exit.STEP, CANCELLED)
         finally:
-            del self._running[host]
+            for host in hosts:
+                del self._running[host]
+
+    def _plan(self, name: str, given: Mapping[str, Argument], *, alone: bool) -> tuple[Arm, Plan]:
+        usual = self.watch.fleet.server(name).arm
+        arm = arm_asked(given, usual) if alone else usual
+        return arm, read_plan(given, arm)
 
     def stop(self) -> Outcome:
         """Cancel every benchmark under way; what was measured is kept."""
         if not self._running:
             return self._told(Exit.STEP, "no benchmark runs")
-        for task in self._running.values():
+        for task in set(self._running.values()):
             task.cancel()
         return self._told(Exit.OK, "the benchmark ends here; its runs are kept")
 
@@ -96,23 +115,39 @@ class Benches:
         text = clean(f"{name}: {tok_s:g} tok/s assumed, {source}; no baseline", self.masks)
         return Outcome(Exit.OK, text, {"tok_s": tok_s})
 
-    async def _measure(self, server: str, arm: Arm, plan: Plan) -> Outcome:
-        emit, state = self.timeline.emit, self.timeline.state
-        bench = Clean(next_name(state, arm))
-        plan = replace(plan, launch=launch_number(state, server, plan.name))
+    async def _measure(self, plans: Mapping[str, tuple[Arm, Plan]]) -> Outcome:
+        from console.services.bench_order import measured
+        from console.services.bench_start import OtherArm
+
+        emit = self.timeline.emit
         try:
-            async with self.watch.benchmarks.begin(bench, server, arm, plan) as benching:
+            async with AsyncExitStack() as stack:
+                arms: list[Benching] = []
+                for name, (arm, plan) in plans.items():
+                    state = self.timeline.state
+                    bench = Clean(next_name(state, arm, len(arms)))
+                    plan = replace(plan, launch=launch_number(state, name, plan.name))
+                    begun = self.watch.benchmarks.begin(bench, name, arm, plan)
+                    arms.append(await stack.enter_async_context(begun))
                 try:
-                    async for event in benching.go():
-                        if isinstance(event, BenchFinished):
-                            cell = self.timeline.state.benches[bench]
-                            event = with_history(event, cell, self.clock, emit, self.masks)
-                        emit(event)
+                    async with aclosing(measured(arms)) as events:
+                        async for event in events:
+                            emit(self._with_history(event))
                 except asyncio.CancelledError:
-                    emit(benching.finished(CANCELLED))
+                    for one in arms:
+                        emit(one.finished(CANCELLED))
         except WireError as error:
-            return self._told(error.kind.exit, f"{server}: {error.kind.value}: {error.why}")
-        return bench_outcome(self.timeline.state, bench, self.masks)
+            return self._told(error.kind.exit, f"{error.kind.value}: {error.why}")
+        except OtherArm as error:
+            return self._told(Exit.GUARD, str(error))
+        benches = [one.bench for one in arms]
+        return benches_outcome(self.timeline.state, benches, self.masks)
+
+    def _with_history(self, event: Event) -> Event:
+        if not isinstance(event, BenchFinished):
+            return event
+        cell = self.timeline.state.benches[event.bench]
+        return with_history(event, cell, self.clock, self.timeline.emit, self.masks)
 
     def _told(self, code: Exit, text: str) -> Outcome:
         return Outcome(code, clean(text, self.masks))
@@ -126,10 +161,10 @@ def arm_asked(given: Mapping[str, Argument], usual: Arm) -> Arm:
     return Arm(word)
 
 
-def next_name(state: State, arm: Arm) -> str:
-    """`b1`, `s1`, …: one number more than any before."""
+def next_name(state: State, arm: Arm, more: int = 0) -> str:
+    """`b1`, `s1`, …: one number more than any before, and than `more` that are about to begin."""
     numbers = [int(name[1:]) for name in state.benches if name[1:].isdecimal()]
-    return f"{arm.value[0]}{max(numbers, default=0) + 1}"
+    return f"{arm.value[0]}{max(numbers, default=0) + 1 + more}"
 
 
 def launch_number(state: State, server: str, protocol: str) -> int:
@@ -161,6 +196,14 @@ def bench_outcome(state: State, bench: str, masks: Masks) -> Outcome:
     cancelled = finished.why.startswith(CANCELLED)
     code = Exit.OK if finished.valid else Exit.INTERRUPTED if cancelled else Exit.STEP
     return Outcome(code, clean(said, masks), results)
+
+
+def benches_outcome(state: State, benches: Sequence[str], masks: Masks) -> Outcome:
+    """How one or two benchmarks ended: the results of the first, the words of both."""
+    found = [bench_outcome(state, bench, masks) for bench in benches]
+    first = next((one for one in found if not one.ok), found[0])
+    text = clean("; ".join(one.text for one in found), masks)
+    return Outcome(first.exit, text, found[0].results)
 
 
 def rate_words(figures: Mapping[str, float]) -> str:

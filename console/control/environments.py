@@ -7,12 +7,13 @@ run. Reads hosts through the services only and changes nothing anywhere.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.control.port import Argument, Outcome
+from console.model.clock import Clock
 from console.model.exits import Exit
 from console.model.failure import WireError
 from console.model.fleet import Fleet
@@ -21,13 +22,22 @@ from console.model.text import Clean, clean
 from console.nccl.finding import Severity
 from console.nccl.importing.found import conflicts
 from console.nccl.importing.read import import_source
+from console.nccl.profile import Profile
 from console.nccl.review import review
 from console.nccl.truth import Extent, same_reading
 from console.nccl.version import NEWEST, Version
+from console.session.environments import wanted
 from console.session.player import Player
-from console.store.profiles import load_profiles, profiles_path
+from console.store.profiles import (
+    Unwritten,
+    load_profiles,
+    profiles_path,
+    save_profile,
+    want_profile,
+)
 from console.store.toml import BadFile
 from console.stream.environment import basis, effective, nccl_version
+from console.stream.events import Event
 from console.stream.fact import Completeness
 from console.stream.server_events import ProcessSeen
 from console.stream.state import Server, State
@@ -132,7 +142,7 @@ def as_env(text: str, fleet: Fleet, state: State) -> dict[str, str]:
         Bad: it is none of these, or the profiles cannot be read.
     """
     if "=" in text:
-        return import_source(f"export {text}", "given.sh", "shell").values()
+        return _assigned(text)
     if text in state.servers:
         values, _ = effective(state.servers[text])
         return {name: value for name, value in values.items() if name.startswith("NCCL_")}
@@ -195,6 +205,45 @@ def plan_outcome(given: Mapping[str, Argument], masks: Masks) -> Outcome:
         return Outcome(Exit.STEP, clean(f"{path}: no variable {pattern} is set there", masks))
     lines = [clean(f"{name}={value}", masks) for name, value in values.items()]
     return Outcome(Exit.OK, clean(f"{len(values)} variables from {path}", masks), results, lines)
+
+
+def profile_outcome(
+    fleet: Fleet,
+    server: str,
+    given: Mapping[str, Argument],
+    emit: Callable[[Event], object],
+    clock: Clock,
+    masks: Masks,
+) -> Outcome:
+    """Keep variables as a profile beside the fleet; the server is wanted to run with it."""
+    name = str(given["name"])
+    if not fleet.path:
+        return Outcome(Exit.STEP, Clean("there is no fleet file to keep a profile beside"))
+    values = _assigned(str(given["env"]))
+    if not values:
+        return Outcome(Exit.STEP, clean(f"{name}: no NAME=VALUE was given", masks))
+    note, origin = str(given.get("note", "")), str(given.get("origin", ""))
+    made = clock.utc().strftime("%Y-%m-%d")
+    path = profiles_path(fleet.path)
+    try:
+        profile = Profile(name, values, note, origin, made)
+        save_profile(path, profile, replacing=bool(given.get("replace", "")))
+        want_profile(path, server, name)
+    except (BadFile, Unwritten) as error:
+        return Outcome(Exit.STEP, clean(str(error), masks))
+    except OSError as error:
+        return Outcome(Exit.STEP, clean(f"{path}: {(error.strerror or '').lower()}", masks))
+    for event in wanted(fleet, masks):
+        emit(event)
+    said = f"{name}: {len(values)} variables, wanted for {server}"
+    return Outcome(Exit.OK, clean(said, masks), {"profile": name, "count": len(values)})
+
+
+def _assigned(text: str) -> dict[str, str]:
+    """Assignments, one or several a line."""
+    if "\n" in text.strip():
+        return import_source(text, "given.env", "env").values()
+    return import_source(f"export {text}", "given.sh", "shell").values()
 
 
 def as_text(env: Mapping[str, str]) -> str:

@@ -86,6 +86,7 @@ class Guard:
             tuple(detail),
             must_type=server if reasons else None,
             choices=("Cancel", verb.capitalize()),
+            deliberate=True,
         )
         try:
             answer = await ask.ask(question)
@@ -97,7 +98,7 @@ class Guard:
 
     async def may(self, ask: Ask, server: str, text: str, detail: Sequence[str], yes: str) -> bool:
         """Ask in the midst of an act for one thing more; without a person the answer is no."""
-        question = Question(server, text, tuple(detail), choices=("Cancel", yes))
+        question = Question(server, text, tuple(detail), choices=("Cancel", yes), deliberate=True)
         try:
             return await ask.ask(question) == yes
         except NobodyToAsk:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
 from console.control.benching import Benches
-from console.control.environments import plan_outcome, read_now
+from console.control.environments import plan_outcome, profile_outcome, read_now
 from console.control.guard import READ_ONLY
 from console.control.port import Argument, Outcome
 from console.model.clock import Clock
@@ -142,6 +142,9 @@ class Live:
                 return await read_now(self._watch, server, given, self.timeline, self._masks)
             case "plan":
                 return plan_outcome(given, self._masks)
+            case "profile":
+                emit, clock = self.timeline.emit, self._clock
+                return profile_outcome(self.fleet, server, given, emit, clock, self._masks)
             case _:
                 return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
 

@@ -21,6 +21,7 @@ from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
 from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
+from console.session.journal_series import look_back
 from console.session.landmarks import find, near, poll, time_of
 from console.session.player import Player
 from console.stream.fold import fold_all
@@ -80,8 +81,11 @@ class Replay:
     def _given(self, item: Item) -> None:
         """What the player gives; what the file has lost is known at any time of it."""
         if isinstance(item, Jump):
-            item = Jump(fold_all(item.state, self._losses), item.at_us)
-        self.timeline.take(item)
+            self.timeline.take(Jump(fold_all(item.state, self._losses), item.at_us))
+            player = self.player
+            look_back(self.timeline.samples, player.journal, player.next_block, item.at_us)
+        else:
+            self.timeline.take(item)
 
     async def pass_time(self, seconds: float) -> bool:
         """Play on by that much at once; a wait that looks between must not miss an answer."""

@@ -10,21 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from console.control.arguments import Step, until_log
+from console.control.arguments import Step
 from console.control.expression import Unknown, Value, conditions, fill, holds
 from console.control.port import Argument, Control, Outcome
 from console.control.script import OnFail, Script
-from console.model.clock import US_PER_S
+from console.control.waiting import Wait
 from console.model.exits import Exit
-from console.model.fleet import LogId
 from console.model.mask import Masks
-from console.model.text import Clean, clean, plain
+from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
-from console.stream.fact import Standing
-from console.stream.logs import lines
 from console.stream.session_events import StepFinished, StepStarted
-
-_OK = 200
 
 
 class Report(Protocol):
@@ -129,7 +124,7 @@ class Steps:
         if self.dry and step.verb in ("marker", "note", "save", "wait"):
             return Outcome(Exit.OK, Clean("not done: dry run"))
         if step.verb == "wait":
-            return await _Wait(self, step, server, arguments).go()
+            return await Wait(self, step, server, arguments).go()
         return await self.control.do(step.verb, server, arguments, step.timeout_s)
 
     def _assert(self, texts: Argument) -> Outcome:
@@ -145,76 +140,3 @@ class Steps:
         if failed:
             return Outcome(Exit.ASSERTION, clean("; ".join(failed), self.masks))
         return Outcome(Exit.OK, Clean(f"{len(texts)} held" if len(texts) > 1 else "holds"))
-
-
-class _Wait:
-    """One wait: look at once, then at every interval, until it holds or its time is over."""
-
-    def __init__(
-        self, steps: Steps, step: Step, server: str, arguments: Mapping[str, Argument]
-    ) -> None:
-        self.steps = steps
-        self.step = step
-        self.server = server
-        self.until = str(arguments["until"])
-        expected = arguments.get("expect", _OK)
-        self.expect = expected if isinstance(expected, int) else _OK
-        every = arguments.get("every", steps.script.every_s)
-        self.every_s = float(every) if isinstance(every, int | float) else steps.script.every_s
-        self.pattern = until_log(self.until)
-        self.log = LogId(server)
-        self.from_line = 0
-        self.last = "nothing seen yet"
-
-    async def go(self) -> Outcome:
-        control, steps = self.steps.control, self.steps
-        begun_us = control.timeline.now_us
-        told_us = begun_us
-        while True:
-            results = await self._look()
-            waited_us = control.timeline.now_us - begun_us
-            if results is not None:
-                results["waited_us"] = waited_us
-                text = f"{self.until}: {self.last} after {waited_us / US_PER_S:.1f} s"
-                return Outcome(Exit.OK, clean(text, steps.masks), results)
-            if waited_us >= self.step.timeout_s * US_PER_S:
-                return self._over(f"not within {self.step.timeout_s:g} s", waited_us)
-            if steps.stopped():
-                return Outcome(Exit.INTERRUPTED, Clean("interrupted"))
-            if waited_us - (told_us - begun_us) >= steps.script.progress_s * US_PER_S:
-                told_us = control.timeline.now_us
-                said = f"{waited_us / US_PER_S:.0f} s, {self.last}"
-                steps.report.progress(self.step, self.server, said)
-            if not await control.pass_time(self.every_s):
-                waited_us = control.timeline.now_us - begun_us
-                return self._over("the recording ends before it holds", waited_us)
-
-    def _over(self, why: str, waited_us: int) -> Outcome:
-        text = clean(f"{self.until}: {why}; {self.last}", self.steps.masks)
-        return Outcome(Exit.DEADLINE, text, {"waited_us": waited_us})
-
-    async def _look(self) -> dict[str, str | int | float] | None:
-        control = self.steps.control
-        if self.pattern is not None:
-            return await self._look_at_log()
-        outcome = await control.do(
-            "health", self.server, {"expect": self.expect}, self.step.timeout_s
-        )
-        self.last = plain(outcome.text)
-        standing = control.timeline.state.standing(self.server)
-        met = outcome.ok if self.until == "health" else standing is Standing(self.until)
-        return {**outcome.results} if met else None
-
-    async def _look_at_log(self) -> dict[str, str | int | float] | None:
-        control = self.steps.control
-        assert self.pattern is not None
-        outcome = await control.do("tail", self.server, {"lines": 1}, self.step.timeout_s)
-        self.last = plain(outcome.text)
-        first, end = control.timeline.logs.reach(self.log)
-        log = control.timeline.state.logs.get(self.log)
-        end = log.mark.end if log is not None else end
-        for line in lines(control.timeline.logs, self.log, max(first, self.from_line), end):
-            if self.pattern.search(plain(line)):
-                return {"line": line}
-        self.from_line = end
-        return None

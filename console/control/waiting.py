@@ -18,12 +18,19 @@ from console.model.text import Clean, clean, plain
 from console.stream.fact import Standing
 from console.stream.logs import lines
 from console.stream.server_events import LoadAdvanced
+from console.stream.standing import UP
 from console.stream.state import Server
 
 if TYPE_CHECKING:
     from console.control.steps import Steps
 
 _OK = 200
+_MEETS = {
+    Standing.REACHABLE: (Standing.REACHABLE, *UP),
+    Standing.ALIVE: (Standing.ALIVE, Standing.GENERATING, Standing.IDLE),
+}
+"""Standings that are levels: what stands higher has reached them too."""
+
 Results = dict[str, str | int | float]
 
 
@@ -75,9 +82,11 @@ class Wait:
         """Why it makes no sense to go on: failed, stalled, or late without any progress."""
         cell = self._cell()
         end, load = cell.load_end, cell.load
-        seen = load is not None and load.seq > self.since
-        if seen and load is not None and end is not None and not end.ready and end.seq > load.seq:
+        failed = end is not None and not end.ready and (load is None or load.seq < end.seq)
+        if failed and end is not None and waited_us >= self.every_s * US_PER_S:
+            # A launch of just now may not have written yet: its log still ends as it did before.
             return self._over(Exit.ASSERTION, f"the load failed: {plain(end.why)}", waited_us)
+        seen = load is not None and load.seq > self.since
         standing = cell.standing
         stalled = standing is not None and standing.standing is Standing.STALLED
         if stalled and standing is not None and self.until != Standing.STALLED:
@@ -109,8 +118,12 @@ class Wait:
         )
         self.last = plain(outcome.text)
         cell = self._cell()
-        standing = control.timeline.state.standing(self.server)
-        met = outcome.ok if self.until == "health" else standing is Standing(self.until)
+        if self.until == "health":
+            met = outcome.ok
+        else:
+            wanted = Standing(self.until)
+            standing = control.timeline.state.standing(self.server)
+            met = standing in _MEETS.get(wanted, (wanted,))
         if met:
             return {**outcome.results}
         if cell.load is not None and (cell.load_end is None or cell.load_end.seq < cell.load.seq):

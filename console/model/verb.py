@@ -163,6 +163,7 @@ VERBS: dict[str, Verb] = {
                 Field("depth", Kind.TEXT, "0.5k, 8k, 32k or as is"),
                 Field("within", Kind.DECIMAL, "add runs until the interval is this narrow: 0.01"),
                 Field("arm", Kind.TEXT, "baseline or speculative, the fleet's when left out"),
+                Field("against", Kind.TEXT, "another server that is up: measured by turns, ABBA"),
             ),
             per_server=True,
             gives=(
@@ -176,7 +177,13 @@ VERBS: dict[str, Verb] = {
                 "accept_len",
             ),
         ),
-        Verb("bench.stop", "End the benchmark", "End it now; what was measured is kept.", "B"),
+        Verb(
+            "bench.stop",
+            "End the benchmark",
+            "End it now; what was measured is kept.",
+            "B",
+            Need.LIVE,
+        ),
         Verb(
             "compare",
             "Compare the arms",
@@ -206,6 +213,7 @@ VERBS: dict[str, Verb] = {
             "env",
             "Read the environment",
             "Read what a server really runs with, and check it.",
+            key="e",
             script=(
                 Field("read", Kind.TEXT, "effect, or one source: launcher, tracker, rank 0, …"),
                 Field("match", Kind.TEXT, "which names, NCCL_* when left out"),
@@ -225,6 +233,28 @@ VERBS: dict[str, Verb] = {
             ),
             sole="file",
             gives=("env", "count", "errors"),
+        ),
+        Verb(
+            "profile",
+            "Keep a profile",
+            "Keep variables as a named set beside the fleet; the server is wanted to have them.",
+            need=Need.LIVE,
+            script=(
+                Field("name", Kind.TEXT, "name of the profile", required=True),
+                Field("env", Kind.TEXT, "NAME=VALUE words, or ${plan.env}", required=True),
+                Field("note", Kind.TEXT, "what they are for"),
+                Field("origin", Kind.TEXT, "where they come from"),
+                Field("replace", Kind.TEXT, "anything: in place of the one of that name"),
+            ),
+            per_server=True,
+            gives=("profile", "count"),
+        ),
+        Verb(
+            "environment.edit",
+            "Edit variables",
+            "Edit what a server is wanted to run with, NCCL's findings beside it.",
+            "E",
+            need=Need.LIVE,
         ),
         Verb(
             "unlock",
@@ -352,6 +382,12 @@ VERBS: dict[str, Verb] = {
         Verb("logs.save", "Save lines", "Write log lines to a new file.", "s"),
         Verb("logs.layout", "Lay out logs", "One log, all merged, or side by side.", "ampersand"),
         Verb("view.maximise", "Maximise", "Give the focused pane the whole screen.", "z"),
+        Verb(
+            "view.detail",
+            "Detail",
+            "Load, figures, GPUs and arguments of a server in place of its log.",
+            "D",
+        ),
         Verb("view.next", "Next pane", "Move to the next pane.", "tab"),
         Verb("view.previous", "Previous pane", "Move to the pane before.", "shift+tab"),
         Verb("view.help", "Help", "What the keys do.", "question_mark"),

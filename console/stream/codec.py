@@ -80,7 +80,8 @@ def _key(text: str) -> str:
 
 def _table(write: Callable[[Any], str]) -> Callable[[Any], str]:
     def write_table(pairs: Any) -> str:
-        inside = ", ".join(f"{_key(name)} = {write(value)}" for name, value in pairs)
+        # Two names that clean to the same text would make a table that no TOML reader takes.
+        inside = ", ".join(f"{_key(name)} = {write(value)}" for name, value in dict(pairs).items())
         return f"{{ {inside} }}" if inside else "{}"
 
     return write_table

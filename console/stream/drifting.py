@@ -18,8 +18,11 @@ from console.nccl.truth import Extent
 from console.stream.environment import effective
 from console.stream.events import Event
 from console.stream.server_events import EnvDrifted
-from console.stream.session_events import HistoryKnown
+from console.stream.session_events import HistoryKnown, Noticed
 from console.stream.state import Server, State
+
+Kept = Recorded
+"""What is kept of a server from one session to the next."""
 
 TOPIC = Clean("environment")
 """The topic of the history that a drift is judged by."""
@@ -31,6 +34,7 @@ _TIMES = ("container_started", "process_started")
 _EVER = datetime.max.replace(tzinfo=UTC)
 _RUN = Clean("run_tok_s")
 _WHOLE = Clean("whole")
+_REMEDY = Clean("its environment shows all")
 
 
 def history_of(server: Clean, kept: Recorded) -> HistoryKnown:
@@ -165,5 +169,7 @@ def drift_rule() -> Callable[[str, Server, State, int], Iterable[Event]]:
             return
         if old is None or (old.lost, old.changed) != (event.lost, event.changed):
             yield event
+            if event.lost or event.changed:
+                yield Noticed(Clean(name), Clean("error"), event.why, _REMEDY)
 
     return rule

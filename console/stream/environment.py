@@ -20,11 +20,13 @@ from console.stream.state import Server, State
 
 GONE = Clean("no such process or file any more")
 """Why a source that was read before says nothing now."""
+_PLAN = Clean("plan")
 WANTED = Clean("wanted")
 """The source that is the profile of a server, `why` says which."""
 
 _SOURCES = {
     "wanted": Source.WANTED,
+    "plan": Source.WANTED,
     "recipe": Source.RECIPE,
     "launcher": Source.LAUNCHER,
     "tracker": Source.TRACKER,
@@ -53,6 +55,11 @@ def nccl_version(cell: Server) -> Version | None:
     return parse_version(cell.collective.version) if cell.collective is not None else None
 
 
+def wanted_of(cell: Server) -> EnvRead | None:
+    """What a server is wanted to run with: its profile, else a plan that was imported."""
+    return cell.envs.get(WANTED) or cell.envs.get(_PLAN)
+
+
 def readings(cell: Server) -> tuple[Reading, ...]:
     """What was read of a server, in the order of its precedence among conf files."""
     version = nccl_version(cell) or NEWEST
@@ -63,6 +70,8 @@ def readings(cell: Server) -> tuple[Reading, ...]:
         if source is None or read.why == GONE:
             continue
         if source is Source.NCCL_LOG and read.pid not in pids:
+            continue
+        if source is Source.WANTED and read is not wanted_of(cell):
             continue
         label = (
             read.source.removeprefix("conf ").removesuffix(" by passwd").removesuffix(" by HOME")

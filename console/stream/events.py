@@ -83,6 +83,7 @@ KINDS: dict[str, type[Fact]] = {
     "gpu_listed": h.GpuListed,
     "gpu": h.GpuSeen,
     "gpu_held": h.GpuHeld,
+    "gpus_joined": h.GpusJoined,
     "no_gpus": h.GpusAbsent,
     "bench": r.BenchStarted,
     "run": r.RunMeasured,

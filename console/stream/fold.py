@@ -162,6 +162,8 @@ def _host(hosts: Mapping[str, Host], event: HostEvent) -> Mapping[str, Host]:
             new = replace(old, gpus=_put(old.gpus, event.gpu, event, most=256))
         case h.GpuHeld():
             new = replace(old, held=_put(old.held, event.gpu, event, most=256))
+        case h.GpusJoined():
+            new = replace(old, joined=event)
         case h.GpusAbsent():
             new = replace(old, no_gpus=event)
         case _:

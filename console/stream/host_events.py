@@ -77,6 +77,20 @@ class GpuHeld(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class GpusJoined(Fact):
+    """How the GPUs of a host are joined: pairs such as `0-3` with the tool's own words.
+
+    Attributes:
+        links: the way between two GPUs (`NV4`, `PIX`, `SYS`, …).
+        peers: whether one can read the other's memory (`OK`, `CNS`, …).
+    """
+
+    host: Clean
+    links: Pairs
+    peers: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
 class GpusAbsent(Fact):
     """A host said it has no GPU tool, and why."""
 

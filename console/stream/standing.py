@@ -147,6 +147,9 @@ def _not_up(
     why = health.why or reading.why
     match reading.meaning:
         case Meaning.DOWN:
+            end = server.load_end
+            if end is not None and end.ready and end.seq > health.seq:
+                return Stands(Standing.STARTING, "ready by its log, health not asked since")
             return _loading(server, now_us, limits) or Stands(Standing.DOWN, reading.why)
         case Meaning.LOADING | Meaning.WARMING:
             return _loading(server, now_us, limits) or Stands(Standing.STARTING, reading.why)

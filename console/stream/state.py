@@ -74,6 +74,7 @@ class Host:
     link: h.LinkChanged | None = None
     machine: h.HostSeen | None = None
     no_gpus: h.GpusAbsent | None = None
+    joined: h.GpusJoined | None = None
     gpus_listed: Mapping[int, h.GpuListed] = field(default_factory=dict)
     gpus: Mapping[int, h.GpuSeen] = field(default_factory=dict)
     held: Mapping[int, h.GpuHeld] = field(default_factory=dict)

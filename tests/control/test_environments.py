@@ -6,14 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from console.control.environments import as_env, as_text, env_outcome, plan_outcome
+from console.control.environments import (
+    as_env,
+    as_text,
+    env_outcome,
+    plan_outcome,
+    profile_outcome,
+)
 from console.control.port import Argument, Outcome
+from console.model.clock import ManualClock
 from console.model.exits import Exit
 from console.model.fleet import Arm, Fleet, Host, Server, Slot
 from console.model.mask import Masks
 from console.model.text import Clean
 from console.nccl.profile import Profile
 from console.store.profiles import profiles_path, save_profile
+from console.stream.events import Event
 from console.stream.fact import Completeness
 from console.stream.fold import fold_all
 from console.stream.server_events import EnvRead, ProcessSeen
@@ -123,3 +131,34 @@ def test_nothing_to_import_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty.md").write_text("nothing\n")
     assert plan(tmp_path / "empty.md").text.endswith("no variable NCCL_* is set there")
     assert plan(tmp_path / "empty.md", format="nonsense").exit is Exit.STEP
+
+
+def keep(folder: Path, **given: Argument) -> tuple[Outcome, list[Event]]:
+    told: list[Event] = []
+    fields = {"name": "llring", "env": as_text(SIX), **given}
+    home = fleet(folder)
+    return profile_outcome(home, "s", fields, told.append, ManualClock(), Masks()), told
+
+
+def test_a_profile_is_kept_and_wanted_at_once(tmp_path: Path) -> None:
+    outcome, told = keep(tmp_path, origin="plan.md:212")
+    assert (outcome.exit, outcome.text) == (Exit.OK, "llring: 3 variables, wanted for s")
+    (event,) = told
+    assert isinstance(event, EnvRead)
+    assert (event.source, event.why, dict(event.values)) == (
+        "wanted",
+        "llring from plan.md:212",
+        SIX,
+    )
+    again, _ = keep(tmp_path)
+    assert again.text == 'a profile is named "llring" already'
+    assert keep(tmp_path, replace="yes", env="NCCL_PROTO=LL\nNCCL_ALGO=Tree\n")[0].ok
+
+
+def test_a_profile_without_a_place_or_variables_is_refused(tmp_path: Path) -> None:
+    assert keep(tmp_path, env="nothing")[0].exit is Exit.STEP
+    assert keep(tmp_path, name="no name")[0].exit is Exit.STEP
+    nowhere = profile_outcome(
+        fleet(), "s", {"name": "a", "env": "NCCL_A=1"}, print, ManualClock(), Masks()
+    )
+    assert nowhere.text == "there is no fleet file to keep a profile beside"

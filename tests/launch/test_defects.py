@@ -113,6 +113,28 @@ def test_a_defect_in_the_background_is_told_when_the_screen_is_left(tmp_path: Pa
         report_of(terminal.output.decode(), tmp_path / "state")
 
 
+def test_a_task_that_nobody_waits_for_is_told_as_well(tmp_path: Path) -> None:
+    code = """
+import asyncio, sys
+from console.cli import main
+import console.launch as module
+
+async def broken():
+    raise ZeroDivisionError("api_key={key} \x1b[2J is no number")
+
+def replay(path):
+    asyncio.get_running_loop().create_task(broken())
+    return whole(path)
+
+whole, module.open_replay = module.open_replay, replay
+sys.exit(main(sys.argv[1:]))
+"""
+    argv: list[str | Path] = [sys.executable, "-c", code.replace("{key}", KEY), *SCRIPTED]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.INTERNAL, done.stderr
+    report_of(done.stderr.splitlines()[-1], tmp_path / "state")
+
+
 def test_where_no_report_can_be_written_that_is_told(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     argv: list[str | Path] = [*program("console.launch", "load_settings"), "--replay", STORY]

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from console.session.journal import Journal
+from console.stream.run_events import RunMeasured
 from tests.bench import real
 from tests.live.fleets import ROOT, environment
 from tests.rig.llama import LlamaServer
@@ -19,7 +21,7 @@ from tests.rig.sshd import Sshd
 pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
 
 PROMPT = '{"id": "ships-1", "kind": "chat", "text": "A lighthouse keeper counts the ships"}\n'
-BENCH = 'bench = {{ protocol = "story", tokens = 80, prompts = "{prompts}", depth = "as is" }}'
+BENCH = 'bench = {{ tokens = 120, runs = 6, prompts = "{prompts}", depth = "as is" }}'
 
 
 @pytest.fixture(params=["local", "ssh"])
@@ -60,6 +62,8 @@ def favoured_console(folder: Path, *arguments: str | Path) -> subprocess.Complet
 def test_a_script_measures_compares_and_the_replay_says_the_same(
     through: Sshd | None, llama_server: Callable[..., LlamaServer], tmp_path: Path
 ) -> None:
+    if through is not None:
+        real.favoured(through.pid)
     urls = {}
     for arm, spec in (("baseline", False), ("speculative", True)):
         server = llama_server(spec=spec)
@@ -81,7 +85,7 @@ def test_a_script_measures_compares_and_the_replay_says_the_same(
         '[[step]]\nid = "wrong"\n'
         'compare = { baseline = "believed", expect = "not comparable" }\n'
         '[[step]]\nid = "cmp"\ncompare = { expect = "FASTER" }\n'
-        '[[step]]\nassert = ["${cmp.low} > 1", "${s.accept_len} > 1.5", "${b.runs} == 5"]\n'
+        '[[step]]\nassert = ["${cmp.low} > 1", "${s.accept_len} > 1.5", "${b.runs} == 6"]\n'
     )
     run = favoured_console(tmp_path, "--fleet", fleet, "--script", script, "--json")
     assert run.returncode == 0, run.stderr + run.stdout
@@ -98,3 +102,40 @@ def test_a_script_measures_compares_and_the_replay_says_the_same(
     )
     (told,) = [json.loads(row) for row in again.stdout.splitlines() if '"cmp"' in row]
     assert told["results"] == steps_done["cmp"]["results"]
+
+
+def test_two_servers_that_are_up_are_measured_by_turns(
+    llama_server: Callable[..., LlamaServer], tmp_path: Path
+) -> None:
+    urls = {}
+    for arm, spec in (("baseline", False), ("speculative", True)):
+        server = llama_server(spec=spec)
+        server.wait_ready()
+        real.favoured(server.pid)
+        urls[arm] = server.url
+    fleet = fleet_of(tmp_path, urls, None)
+    prompts = tmp_path / "ships.jsonl"
+    prompts.write_text(PROMPT)
+    saved = tmp_path / "s.toml"
+    run = favoured_console(
+        tmp_path, "bench", "tiny-baseline", "--against", "tiny-speculative", "--fleet", fleet,
+        "--tokens", "120", "--runs", "4", "--prompts", prompts, "--depth", "as is",
+        "--save", saved, "--json",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert (told["bench"], told["against"]["bench"]) == ("b1", "s2")
+    order = [
+        event.bench[0]
+        for event in Journal(saved).events()
+        if isinstance(event, RunMeasured) and not event.warm_up
+    ]
+    assert "".join(order) == "bssbbssb"
+    compared = favoured_console(tmp_path, "compare", saved, saved)
+    assert compared.stdout.startswith("FASTER by "), compared.stdout
+    assert "the arms ran one after the other" not in compared.stdout
+    wrong = favoured_console(
+        tmp_path, "bench", "tiny-baseline", "--against", "tiny-basline", "--fleet", fleet
+    )
+    assert wrong.returncode == 2
+    assert 'against: no other server "tiny-basline" (tiny-speculative)' in wrong.stderr

@@ -22,10 +22,12 @@ def fleet_of(folder: Path, server: Simulated) -> Path:
     return path
 
 
-def waited(tmp_path: Path, server: Simulated, *steps: str) -> tuple[int, list[dict[str, object]]]:
+def waited(
+    tmp_path: Path, server: Simulated, *steps: str, scale: int = SCALE
+) -> tuple[int, list[dict[str, object]]]:
     done = console(
         tmp_path, "--fleet", fleet_of(tmp_path, server), "--script", script_file(tmp_path, *steps),
-        "--lab-scale", str(SCALE), "--json",
+        "--lab-scale", str(scale), "--json",
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
@@ -55,11 +57,14 @@ def test_a_load_that_fails_ends_the_wait_at_once_with_its_reason(tmp_path: Path)
 
 
 def test_a_deadline_only_warns_while_the_load_moves(tmp_path: Path) -> None:
-    with simulated(tmp_path / "lab", *EAGLE, scale=5.0) as server:
+    with simulated(tmp_path / "lab", *EAGLE, scale=4.0) as server:
         code, records = waited(
-            tmp_path, server, 'wait = { until = "alive", every = "10ms" }\ntimeout = "300ms"'
+            tmp_path,
+            server,
+            'wait = { until = "alive", every = "10ms" }\ntimeout = "1s"',
+            scale=4,
         )
     assert code == 0, records
     said = [str(record) for record in records if "but it moves" in str(record)]
     assert len(said) == 1
-    assert "not within 0.3 s, but it moves: loading: " in said[0]
+    assert "not within 1 s, but it moves: loading: " in said[0]

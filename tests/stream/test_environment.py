@@ -25,7 +25,7 @@ from console.stream.server_events import (
     ProcessSeen,
     ServerListed,
 )
-from console.stream.session_events import SessionOpened
+from console.stream.session_events import Noticed, SessionOpened
 from console.stream.state import Server, State
 
 WHOLE, PARTLY = Completeness.WHOLE, Completeness.PARTLY
@@ -176,20 +176,22 @@ def test_the_issues_sentence() -> None:
         *reading({}),
         process(BEGAN, container="c" * 64, since=since),
     )
-    (event,) = conclude(state)
+    event, notice = conclude(state)
     assert isinstance(event, EnvDrifted)
     assert event.why == (
         "container restarted 3 days ago; NCCL_PROTO, NCCL_ALGO and 4 more lost"
         " since the run of 90.1 tok/s"
     )
     assert event.lost == tuple(SIX)
+    assert isinstance(notice, Noticed)
+    assert (notice.severity, notice.text) == ("error", event.why)
 
 
 def test_a_drift_is_said_once_and_its_end_once() -> None:
     rule = drift_rule()
     lost = [*listed(), history_of(NAME, KEPT), *reading({}), process()]
     state = after(*lost)
-    (event,) = conclude(state, rule)
+    event, _ = conclude(state, rule)
     assert conclude(state, rule) == []
     assert conclude(after(*lost, event, *reading({}), process(pid=3))) == []
     again = after(*listed(), history_of(NAME, KEPT), event, *reading(SIX), process(pid=2))
@@ -207,7 +209,7 @@ def test_nothing_is_concluded_in_the_middle_of_a_reading() -> None:
 def test_values_that_changed_or_came_are_told_with_both() -> None:
     new = SIX | {"NCCL_PROTO": "Simple", "NCCL_SHM_DISABLE": "1"}
     state = after(*listed(), history_of(NAME, KEPT), *reading(new), process())
-    (event,) = conclude(state)
+    event, _ = conclude(state)
     assert isinstance(event, EnvDrifted)
     assert event.lost == ()
     assert dict(event.changed) == {
