@@ -18,7 +18,7 @@ from tests.ui.stage import press, staged, story, text
 async def test_a_keymap_changes_keys_footer_and_help() -> None:
     stage = story()
     stage.settings = Settings(keymap={"health": "y", "view.help": "f1"})
-    async with staged(stage, (120, 60)) as (app, pilot):
+    async with staged(stage, (200, 70)) as (app, pilot):
         footer = text(app).splitlines()[-1]
         assert "y ask health" in footer
         assert "f1 help" in footer
