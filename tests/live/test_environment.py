@@ -16,6 +16,7 @@ import pytest
 
 from tests.lab.running import Lab, lab
 from tests.live.fleets import ROOT
+from tests.live.screens import shown
 from tests.rig.waiting import until
 
 pytestmark = pytest.mark.rig
@@ -132,6 +133,21 @@ def test_lost_and_restored(night: Night) -> None:
     table = night.env("truth", "kimi-base", code=1)
     assert table.count("✗ lost") == 6
     assert "✗ server restarted" in table
+
+
+async def test_unasked_on_the_screen_and_in_the_session(
+    night: Night, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPEC_CONSOLE_STATE", str(night.fleet.parent / "console-state"))
+    record = tmp_path / "s.toml"
+    async with shown(night.fleet, record) as screen:
+        await screen.wait_for("NCCL_PROTO, NCCL_ALGO and 4 more lost")
+        await screen.pilot.press("3")
+        await screen.wait_for(*(f"{name} " for name in SIX), "✗ lost", "source: resource_tracker")
+        assert screen.text().count("✗ lost") == 6
+    events = [block.partition("\n")[0] for block in record.read_text().split("\n[[")]
+    assert any(head.startswith("drift]]") for head in events)
+    assert any(head.startswith("process]]") for head in events)
 
 
 def test_a_script_sees_it_and_stops(night: Night, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import textwrap
@@ -23,18 +24,21 @@ from console.model.fleet import Wire as Way
 from console.model.mask import Masks
 from console.services.environ import Reader, port_of
 from console.services.environ_script import environ_argv
+from console.services.live import watch_fleet
 from console.stream.environment import GONE
 from console.stream.events import Event
 from console.stream.fact import Completeness
 from console.stream.host_events import HostSeen
 from console.stream.server_events import EnvRead, ProcessSeen
+from console.stream.state import Item
+from console.stream.timeline import Timeline
 from console.transport.local import LocalWire
 from console.transport.ssh import SshWire
 from console.transport.wire import Done, Use, Wire
 from tests.rig.ports import free_port
 from tests.rig.process import Child
 from tests.rig.sshd import Sshd
-from tests.rig.waiting import until
+from tests.rig.waiting import auntil, until
 
 pytestmark = pytest.mark.rig
 
@@ -149,6 +153,12 @@ def text_of(path: str) -> str:
     return Path(path).read_text().strip()
 
 
+def listens(port: int) -> bool:
+    """Whether something takes connections there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def opened(folder: Path) -> None:
     """Let other users into a test's folder."""
     for place in (folder, *folder.parents[:2]):
@@ -225,20 +235,19 @@ RENAMED = """
     import multiprocessing as mp
     os.environ["NCCL_CUMEM_ENABLE"] = "0"
     way = mp.get_context(METHOD)
-    go = way.Event()
     import child_of_test
     for rank in range(2):
-        way.Process(target=child_of_test.work, args=(rank, TITLE, go), daemon=True).start()
-        go.wait(20)
-        go.clear()
+        mine, its = way.Pipe()
+        way.Process(target=child_of_test.work, args=(rank, TITLE, its), daemon=True).start()
+        mine.recv()
 """
 CHILD = """
 import time
-def work(rank, title, go):
+def work(rank, title, parent):
     if title:
         import setproctitle
         setproctitle.setproctitle(f"{title}_TP{rank}")
-    go.set()
+    parent.send(rank)
     time.sleep(60)
 """
 
@@ -424,3 +433,47 @@ async def test_of_two_arms_at_one_port_the_one_that_runs_is_read(
     assert (down.process.pid, down.process.why) == (None, why)
     assert not any(CANARY.encode() in data for data in wire.said)
     await wire.wire.close()
+
+
+async def test_a_forwarded_port_says_that_the_container_must_be_entered(tmp_path: Path) -> None:
+    """A stand-in for docker-proxy: what counts is that it holds the port under that name."""
+    port = free_port()
+    proxy = tmp_path / "docker-proxy"
+    proxy.symlink_to(sys.executable)
+    wire = LocalWire(Host("here"))
+    code = f"import socket, time; s = socket.create_server(('', {port})); time.sleep(60)"
+    child = Child([str(proxy), "-c", code], tmp_path / "log")
+    try:
+        await auntil(lambda: listens(port), 10)
+        seen = Seen(await reader(wire, port).read())
+    finally:
+        child.kill()
+    await wire.close()
+    assert seen.process.pid is None
+    assert seen.process.why.startswith(f"port {port} is forwarded into a container")
+
+
+async def test_nothing_is_read_during_a_timed_run(tmp_path: Path) -> None:
+    port = free_port()
+    host = Host("here")
+    clock = SystemClock()
+    timeline = Timeline(clock)
+    pace = Pace().scaled(600)
+    fleet = fleet_of(host, port)
+    with server(tmp_path, port, "pass", SIX):
+        async with watch_fleet(
+            fleet, timeline, clock, pace, Masks(), Nobody(), on_demand=True
+        ) as watch:
+            watch.environs.follow("s")
+            seen: list[Item] = []
+            timeline.subscribe(
+                lambda item, _: seen.append(item) if isinstance(item, ProcessSeen) else None
+            )
+            await auntil(lambda: len(seen) > 1, 10)
+            await watch.pause("s")
+            seen.clear()
+            for _ in range(3):
+                await watch.environs.read("s")
+            assert len(seen) == 3
+            watch.resume("s")
+            await auntil(lambda: len(seen) > 4, 10)

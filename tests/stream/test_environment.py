@@ -90,6 +90,13 @@ def test_restored_they_are_the_same() -> None:
     assert {name: rows[name].verdict for name in SIX} == dict.fromkeys(SIX, Verdict.SAME)
 
 
+def test_a_plan_stands_for_a_profile_that_is_not_there() -> None:
+    plan, profile = env("plan", SIX), env("wanted", {"NCCL_PROTO": "Simple"})
+    for asked, verdict in (([plan], Verdict.SAME), ([plan, profile], Verdict.DIFFERS)):
+        rows = {row.name: row for row in table(cell(*asked, *reading(SIX)))}
+        assert rows["NCCL_PROTO"].verdict is verdict
+
+
 def test_the_reading_that_decides_is_named_with_what_the_ranks_lack() -> None:
     decides, lack = basis(cell(*reading({})))
     assert decides is not None
