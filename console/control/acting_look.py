@@ -6,7 +6,7 @@ Changes nothing; an environment that cannot be read is said to be unread, never 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.control.acting_request import Request
@@ -14,7 +14,6 @@ from console.model.clock import US_PER_S, Clock, Pace
 from console.model.fleet import Fleet, Server
 from console.model.mask import MASKED, Masks, is_secret_key
 from console.model.text import Clean, clean
-from console.nccl.profile import diff
 from console.services.environ import Reader, port_of
 from console.services.launcher import (
     HostRefused,
@@ -22,7 +21,6 @@ from console.services.launcher import (
     Launcher,
     Records,
     own,
-    shown_command,
 )
 from console.services.process import HostCommands, Seen, Tree
 from console.stream.fact import Completeness
@@ -84,9 +82,7 @@ class Look:
         if self.tree.launcher is None or not request.stops:
             return []
         found = (
-            []
-            if self.owner == "a console"
-            else [{"adopted": "adopted"}.get(self.owner, "foreign")]
+            [] if self.owner == "a console" else [{"adopted": "adopted"}.get(self.owner, "foreign")]
         )
         if self.running is None:
             found.append("whether it is busy is not known")
@@ -119,11 +115,7 @@ class Looker:
         port = port_of(self.fleet, server)
         tree = await self.commands.tree(port)
         records = await self.launcher.records(server, port)
-        if (
-            tree.launcher is None
-            and not tree.listening
-            and records.launched is not None
-        ):
+        if tree.launcher is None and not tree.listening and records.launched is not None:
             # What a console launched and what still loads listens to nothing yet.
             tree = await session_of(self.commands, records.launched) or tree
         runs = self._runs(server, tree, records, state)
@@ -137,9 +129,7 @@ class Looker:
             if server.recipe is not None:
                 words = shown_words(server.recipe.argv, self.masks)
                 if recipe is None or recipe.completeness is Completeness.UNREADABLE:
-                    no_start = (
-                        f"its environment file: {recipe.why if recipe else 'not read'}"
-                    )
+                    no_start = f"its environment file: {recipe.why if recipe else 'not read'}"
             elif records.adopted:
                 base = records.adopted
             elif request.verb == "restart" and tree.launcher is not None:
@@ -187,9 +177,7 @@ class Looker:
         self, server: Server, port: int
     ) -> tuple[Mapping[str, str] | None, str, EnvRead | None]:
         """Of what runs, with the reason where unread; and of the recipe's file and words."""
-        reader = Reader(
-            server, port, self.commands.wire, self.clock, self.pace, self.masks
-        )
+        reader = Reader(server, port, self.commands.wire, self.clock, self.pace, self.masks)
         events = await self.commands.again(reader.read)
         read = {event.source: event for event in events if isinstance(event, EnvRead)}
         launcher, recipe = read.get(Clean("launcher")), read.get(Clean("recipe"))
@@ -214,8 +202,7 @@ def shown_words(words: Sequence[str], masks: Masks) -> tuple[Clean, ...]:
 def _alike(words: Sequence[Clean], running: Sequence[Clean]) -> bool:
     """Whether it is the same command line, as far as it is shown."""
     return len(words) == len(running) and all(
-        one == other or MASKED in (one, other)
-        for one, other in zip(words, running, strict=True)
+        one == other or MASKED in (one, other) for one, other in zip(words, running, strict=True)
     )
 
 
@@ -230,88 +217,4 @@ async def session_of(commands: HostCommands, launched: Launched) -> Tree | None:
 
 def texts(read: EnvRead | None) -> Mapping[str, str]:
     """The values of a reading; none of none."""
-    return (
-        {str(name): str(value) for name, value in read.values}
-        if read is not None
-        else {}
-    )
-
-
-def told(look: Look, request: Request) -> Iterator[str]:
-    """What a person sees before an act: what is there, what stops, what starts, how to undo it."""
-    yield f"slot {look.slot} on {look.host}, port {look.port}"
-    launcher = look.tree.launcher
-    if launcher is None:
-        yield f"runs now: nothing ({look.tree.why})"
-    else:
-        yield from _told_running(look, launcher, request)
-    if request.starts:
-        yield from _told_start(look, request)
-    if request.verb == "adopt" and launcher is not None:
-        pid = launcher.identity.pid
-        yield f"kept on the host: exact command line and environment of process {pid}"
-    if request.stops and launcher is not None:
-        yield (
-            "to undo: what runs now is kept on the host as a recipe and can be launched again"
-            + ("; it is, if this fails" if request.roll_back else "")
-        )
-
-
-def _told_running(look: Look, launcher: Seen, request: Request) -> Iterator[str]:
-    one = launcher.identity
-    name = look.runs or "a server that is not known"
-    since = f", since {look.tree.started}" if look.tree.started else ""
-    others = f" and {len(look.tree.below)} below it" if look.tree.below else ""
-    yield f"runs now: {name}: process {one.pid}{others}{since}; started by {look.owner}"
-    yield f"  {shown_command(launcher.argv)}"
-    if look.tree.container:
-        yield f"  in container {look.tree.container[:12]}"
-    if look.running is None:
-        yield "  requests: not known"
-    else:
-        yield f"  requests: {look.running:.0f} running, {look.queued or 0:.0f} queued"
-    if request.stops:
-        if look.runs and look.runs != look.server.name:
-            yield f"stops: {look.runs}, the other arm of this slot"
-        yield f"stop: kill -TERM {one.pid}, then what is left after {request.grace_s:g} s"
-        if request.kill_s is not None:
-            yield f"      KILL {request.kill_s:g} s after the first TERM"
-
-
-def _told_start(look: Look, request: Request) -> Iterator[str]:
-    if look.no_start:
-        yield f"start: {look.no_start}"
-        return
-    source = (
-        f"the recipe {look.base} on the host"
-        if look.base
-        else "the fleet file's recipe"
-    )
-    if not look.base and look.server.recipe is None:
-        source = "what runs now"
-    yield f"start: {look.server.name}, from {source}, in a session and group of its own"
-    yield f"  {shown_command(look.words)}"
-    yield from _told_environment(look, request)
-    if look.load_s is not None:
-        yield f"expected load: about {look.load_s:.0f} s"
-
-
-def _told_environment(look: Look, request: Request) -> Iterator[str]:
-    after = {
-        name: value
-        for name, value in {**look.after, **request.wanted}.items()
-        if value is not None
-    }
-    if look.before is None:
-        why = look.before_why if look.tree.launcher is not None else "nothing runs"
-        yield f"environment (now: {why}):"
-        for name, value in sorted(after.items()):
-            yield f"  + {name}={value}"
-        return
-    changes = diff(look.before, after)
-    yield "environment:" if changes else "environment: as it is now"
-    for change in changes:
-        if change.before is not None:
-            yield f"  - {change.name}={change.before}"
-        if change.after is not None:
-            yield f"  + {change.name}={change.after}"
+    return {str(name): str(value) for name, value in read.values} if read is not None else {}

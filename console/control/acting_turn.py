@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from console.control.acting_audit import audited
 from console.control.acting_flow import DONE, FAILED, End, Flow
-from console.control.acting_look import Look, Looker, told
+from console.control.acting_look import Look, Looker
 from console.control.acting_request import Request
+from console.control.acting_told import told
 from console.control.guard import Refused
 from console.control.port import Outcome
 from console.model.clock import US_PER_S, utc_text

@@ -21,13 +21,13 @@ from console.store.audit import chained
 from console.stream.run_events import ActAdvanced
 from console.stream.state import Item, State
 from tests.live.acting import FAST, Console, Person, Slot, acting, by_hand, serve
-from tests.live.fleets import ROOT
+from tests.live.fleets import ROOT, console
 from tests.rig.llama import health
 from tests.rig.ports import free_port
 from tests.rig.process import runs
 from tests.rig.sshd import Sshd
 from tests.rig.tmux import Tmux
-from tests.rig.waiting import auntil
+from tests.rig.waiting import auntil, until
 from tests.services.launching import cmdline, ended, environ, with_word
 
 pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("acts")]
@@ -366,3 +366,127 @@ async def test_what_is_read_only_in_the_fleet_file_stays_so(
         assert refused.exit is Exit.GUARD
         assert "is read_only in the fleet file" in refused.text
     assert servers(models) == []
+
+
+async def test_a_recipe_that_overrides_what_is_wanted_is_up_but_not_as_asked(
+    slot: Slot, models: Path
+) -> None:
+    command = f"NCCL_ALGO=Tree exec {shlex.join(serve(models, slot.port))}"
+    slot.add("base", ["/bin/sh", "-c", command])
+    async with acting(slot.file(), *YES) as console:
+        done = await console.do("launch", "base", env="NCCL_ALGO=Ring NCCL_BUFFSIZE=0x1000000")
+        assert done.exit is Exit.ASSERTION
+        assert done.results["outcome"] == "up, but not as asked"
+        assert done.text.endswith("launcher has NCCL_ALGO=Tree")
+    assert len(servers(models)) == 1
+
+
+async def test_what_changed_while_a_person_thought_is_not_taken_for_what_was_confirmed(
+    slot: Slot, models: Path
+) -> None:
+    slot.add("base", serve(models, slot.port))
+    async with acting(slot.file(), *YES) as console:
+        assert (await console.do("launch", "base")).ok
+    (before,) = servers(models)
+
+    def meanwhile(question: Question) -> str:
+        os.kill(before, 9)
+        line = by_hand(serve(models, slot.port), {}, slot.folder / "base.log")["nohup"]
+        subprocess.run(["/bin/sh", "-c", line], cwd=ROOT, check=True)
+        until(lambda: health(slot.port) == 200, 20, "up again")
+        return question.choices[1]
+
+    async with acting(slot.file(), "--apply", ask=Person(meanwhile)) as console:
+        refused = await console.do("stop", "base")
+        assert refused.exit is Exit.GUARD
+        assert "changed while it was confirmed" in refused.text
+    (after,) = servers(models)
+    assert after != before
+    assert health(slot.port) == 200
+
+
+def script(folder: Path, *steps: str) -> Path:
+    path = folder / "script.toml"
+    head = 'schema = "script/1"\nname = "s"\ntargets = ["base"]\n'
+    path.write_text(head + "".join(f"[[step]]\n{step}\n" for step in steps))
+    return path
+
+
+def test_a_script_needs_apply_and_the_name_says_what_it_would_do_and_does_it(
+    slot: Slot, models: Path
+) -> None:
+    slot.add("base", serve(models, slot.port))
+    fleet = slot.file()
+    steps = script(
+        slot.folder,
+        'id = "up"\nlaunch = { env = "NCCL_PROTO=LL", on_fail = "rollback" }',
+        'wait = { until = "health" }',
+        "stop = {}",
+    )
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        return console(slot.folder, "--fleet", fleet, "--script", steps, *options)
+
+    for options, why in (
+        ((), "read-only: nothing on a host is changed without --apply"),
+        (("--apply",), "not confirmed: --yes-target base is missing"),
+        (("--apply", "--yes-target", "spec"), "not confirmed: --yes-target base is missing"),
+        (("--yes-target", "base"), "without --apply"),
+    ):
+        done = run(*options)
+        assert (done.returncode, done.stdout) == (6, ""), done.stderr
+        assert why in done.stderr
+    dry = run("--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert f"  {shlex.join(serve(models, slot.port))}" in dry.stdout.splitlines()
+    assert "  + NCCL_PROTO=LL" in dry.stdout.splitlines()
+    assert servers(models) == []
+    assert slot.sshd is not None
+    assert os.listdir(slot.sshd.home) == []
+    done = run("--apply", "--yes-target", "base", "--json")
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    up = next(one for one in told if one.get("step") == "up" and "exit" in one)
+    assert up["results"]["outcome"] == "done"
+    assert servers(models) == []
+
+
+STUBBORN = """
+import http.server, signal, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+
+
+async def test_who_ignores_term_is_killed_only_by_a_person_or_a_step_that_says_so(
+    slot: Slot,
+) -> None:
+    wrong = slot.folder / "wrong.py"
+    wrong.write_text(STUBBORN)
+    slot.add("base", [sys.executable, str(wrong), str(slot.port)])
+    fleet, pace = slot.file(), replace(FAST, stop_grace_s=0.3, kill_grace_s=0.5)
+    async with acting(fleet, *YES, pace=pace) as console:
+        first = await console.do("launch", "base")
+        assert first.exit is Exit.OK, first.text
+        pid = first.results["pid"]
+        polite = await console.do("stop", "base")
+        assert polite.exit is Exit.STEP
+        assert polite.text.startswith(
+            f"not stopped: process {pid} (S); port {slot.port} is held by"
+        )
+        assert left(slot) == [pid]
+        forced = await console.do("stop", "base", kill_after=1)
+        assert forced.exit is Exit.OK, forced.text
+        assert left(slot) == []
+        assert (await console.do("launch", "base")).ok
+    person = Person(lambda question: question.choices[1])
+    async with acting(fleet, "--apply", ask=person, pace=pace) as console:
+        killed = await console.do("stop", "base")
+        assert killed.exit is Exit.OK, killed.text
+        assert person.asked[-1].choices == ("Cancel", "Kill")
+        assert person.asked[-1].detail[0].endswith(f"{wrong} {slot.port}")
+    assert left(slot) == []

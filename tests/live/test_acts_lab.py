@@ -58,7 +58,8 @@ async def test_the_variables_of_the_plan_come_back_into_every_rank_and_the_arms_
         async with acting(fleet, *YES, pace=PACE) as console:
             before = ranks(running)
             assert len(before) == 8
-            again = await console.do("restart", "kimi-base", env=PLAN, see="ranks")
+            # Loads take longer than that: a deadline only warns while something moves.
+            again = await console.do("restart", "kimi-base", env=PLAN, see="ranks", ready_within=10)
             assert again.exit is Exit.OK, again.text
             assert not any(map(runs, before))
             now = ranks(running)
@@ -69,6 +70,7 @@ async def test_the_variables_of_the_plan_come_back_into_every_rank_and_the_arms_
             assert session == {again.results["pid"]}
             loads = [item.text for item in console.items if isinstance(item, ActAdvanced)]
             assert any(text.startswith("weights") for text in loads)
+            assert sum("but it moves: " in text for text in loads) == 1
 
             refused = await console.do("launch", "kimi-eagle3")
             assert refused.exit is Exit.GUARD

@@ -28,9 +28,11 @@ listening = socket.socket()
 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listening.bind(("127.0.0.1", port))
 listening.listen()
-if "orphans" in ways:
+if "orphans" in ways or "left" in ways:
     for _ in range(2):
         if os.fork() == 0:
+            if "left" in ways:
+                listening.close()
             time.sleep(600)
             os._exit(0)
 print("out", flush=True)
@@ -38,7 +40,8 @@ print("err", file=sys.stderr, flush=True)
 print("out again", flush=True)
 time.sleep(600)
 """
-"""A server that listens and does nothing; `stubborn` ignores TERM, `orphans` has two children."""
+"""A server that listens and does nothing: `stubborn` ignores TERM, `orphans` has two children that
+hold its port, `left` two that do not."""
 
 
 class Box:

@@ -302,11 +302,41 @@ async def test_orphans_that_hold_the_port_are_found_together_and_ended(box: Box)
     os.kill(launched.pid, signal.SIGKILL)
     until(lambda: not runs(launched.pid), 5, "launcher gone")
     assert len(box.running()) == 2
-    with pytest.raises(HostRefused, match=f"port {port} is taken"):
+    with pytest.raises(HostRefused, match="these are left: "):
         await box.launcher.launch("act-2", start(box, port))
     result, _ = await stop(box, port, launched)
     assert result.gone
     assert box.running() == []
+
+
+async def test_what_is_left_of_a_launch_stands_in_the_way_of_the_next(box: Box) -> None:
+    port = free_port()
+    launched = await box.launcher.launch("act-1", start(box, port, "left"))
+    await up(box, port)
+    until(lambda: len(box.running()) == 3, 5, "two children")
+    os.kill(launched.pid, signal.SIGKILL)
+    until(lambda: not runs(launched.pid), 5, "launcher gone")
+    assert not (await box.commands.tree(port)).listening
+    left = " ".join(map(str, box.running()))
+    with pytest.raises(HostRefused, match=f"of base, .* these are left: {left}"):
+        await box.launcher.launch("act-2", start(box, port))
+    assert await box.commands.members(launched.pid) == box.running()
+
+
+async def test_a_full_disk_stops_a_launch_and_leaves_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "small"
+    home.mkdir()
+    full = 'mount -t tmpfs -o size=8k none "$HOME" && head -c 8k /dev/zero >"$HOME/x"; exec "$@"'
+    enter = ("env", f"HOME={home}", "unshare", "-m", "/bin/sh", "-c", full, "sh")
+    wire = LocalWire(Host("box", enter=enter))
+    box = Box(wire, home, tmp_path)
+    with ended(str(tmp_path)):
+        with pytest.raises(HostRefused, match=r"the recipe cannot be made|cannot write"):
+            await box.launcher.launch("act-1", start(box, free_port()))
+        with pytest.raises(HostRefused, match="cannot write"):
+            await box.launcher.lock("act-1", "me")
+        assert box.running() == []
+    await wire.close()
 
 
 async def test_what_became_another_process_is_left_alone(box: Box) -> None:

@@ -1,0 +1,88 @@
+"""What a person is told before an act: what is there, what stops, what starts, how to undo it.
+
+Pure: lines from what was looked at. Nothing that matters for the answer is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from console.control.acting_look import Look
+from console.control.acting_request import Request
+from console.nccl.profile import diff
+from console.services.launcher import shown_command
+from console.services.process import Seen
+
+
+def told(look: Look, request: Request) -> Iterator[str]:
+    """What a person sees before an act: what is there, what stops, what starts, how to undo it."""
+    yield f"slot {look.slot} on {look.host}, port {look.port}"
+    launcher = look.tree.launcher
+    if launcher is None:
+        yield f"runs now: nothing ({look.tree.why})"
+    else:
+        yield from _told_running(look, launcher, request)
+    if request.starts:
+        yield from _told_start(look, request)
+    if request.verb == "adopt" and launcher is not None:
+        pid = launcher.identity.pid
+        yield f"kept on the host: exact command line and environment of process {pid}"
+    if request.stops and launcher is not None:
+        yield (
+            "to undo: what runs now is kept on the host as a recipe and can be launched again"
+            + ("; it is, if this fails" if request.roll_back else "")
+        )
+
+
+def _told_running(look: Look, launcher: Seen, request: Request) -> Iterator[str]:
+    one = launcher.identity
+    name = look.runs or "a server that is not known"
+    since = f", since {look.tree.started}" if look.tree.started else ""
+    others = f" and {len(look.tree.below)} below it" if look.tree.below else ""
+    yield f"runs now: {name}: process {one.pid}{others}{since}; started by {look.owner}"
+    yield f"  {shown_command(launcher.argv)}"
+    if look.tree.container:
+        yield f"  in container {look.tree.container[:12]}"
+    if look.running is None:
+        yield "  requests: not known"
+    else:
+        yield f"  requests: {look.running:.0f} running, {look.queued or 0:.0f} queued"
+    if request.stops:
+        if look.runs and look.runs != look.server.name:
+            yield f"stops: {look.runs}, the other arm of this slot"
+        yield f"stop: kill -TERM {one.pid}, then what is left after {request.grace_s:g} s"
+        if request.kill_s is not None:
+            yield f"      KILL {request.kill_s:g} s after the first TERM"
+
+
+def _told_start(look: Look, request: Request) -> Iterator[str]:
+    if look.no_start:
+        yield f"start: {look.no_start}"
+        return
+    source = f"the recipe {look.base} on the host" if look.base else "the fleet file's recipe"
+    if not look.base and look.server.recipe is None:
+        source = "what runs now"
+    yield f"start: {look.server.name}, from {source}, in a session and group of its own"
+    yield f"  {shown_command(look.words)}"
+    yield from _told_environment(look, request)
+    if look.load_s is not None:
+        yield f"expected load: about {look.load_s:.0f} s"
+
+
+def _told_environment(look: Look, request: Request) -> Iterator[str]:
+    after = {
+        name: value for name, value in {**look.after, **request.wanted}.items() if value is not None
+    }
+    if look.before is None:
+        why = look.before_why if look.tree.launcher is not None else "nothing runs"
+        yield f"environment (now: {why}):"
+        for name, value in sorted(after.items()):
+            yield f"  + {name}={value}"
+        return
+    changes = diff(look.before, after)
+    yield "environment:" if changes else "environment: as it is now"
+    for change in changes:
+        if change.before is not None:
+            yield f"  - {change.name}={change.before}"
+        if change.after is not None:
+            yield f"  + {change.name}={change.after}"

@@ -1,0 +1,71 @@
+"""The question before an act: safe first, readable to its end, deaf to keys pressed too early."""
+
+from __future__ import annotations
+
+from textual.widgets import Button
+
+from console.model.ask import Question
+from tests.rig.waiting import auntil
+from tests.ui.stage import staged, story, text
+
+DETAIL = (
+    "runs now: kimi-base: process 4101 and 9 below it",
+    "  - NCCL_PROTO=LL",
+    "  + NCCL_PROTO=LL128",
+    *(f"line {n}" for n in range(80)),
+    "to undo: what runs now is kept on the host as a recipe",
+)
+
+
+def question(name: str | None) -> Question:
+    return Question(
+        "kimi-base", "restart kimi-base", DETAIL, must_type=name,
+        choices=("Cancel", "Restart"), deliberate=True,
+    )  # fmt: skip
+
+
+async def test_a_key_held_down_cancels_and_one_pressed_too_early_confirms_nothing() -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        answer = app.run_worker(app.dialogs.ask(question(None)))
+        await pilot.pause()
+        assert app.focused is app.screen.query_one("#choice-0")
+        await pilot.press("enter", "enter", "enter")
+        assert await answer.wait() == "Cancel"
+
+        answer = app.run_worker(app.dialogs.ask(question(None)))
+        await pilot.pause()
+        await pilot.press("right", "enter")
+        await pilot.click("#choice-1")
+        await pilot.pause()
+        assert app.screen.query_one("#choice-1", Button).disabled
+        assert app.screen.is_modal
+        stage.manual.advance(1)
+        await auntil(lambda: not app.screen.query_one("#choice-1", Button).disabled)
+        await pilot.click("#choice-1")
+        assert await answer.wait() == "Restart"
+
+
+async def test_the_name_is_typed_and_every_line_can_be_read() -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        answer = app.run_worker(app.dialogs.ask(question("kimi-base")))
+        await pilot.pause()
+        shown = text(app)
+        for words in (
+            "restart kimi-base",
+            "- NCCL_PROTO=LL",
+            "+ NCCL_PROTO=LL128",
+            "Type kimi-base",
+        ):
+            assert words in shown
+        assert "to undo" not in shown
+        await pilot.press("shift+tab", "shift+tab", "end")
+        await auntil(lambda: "to undo: what runs now is kept" in text(app))
+        await pilot.press("tab", *"kimi-base", "enter")
+        await pilot.pause()
+        assert app.screen.is_modal
+        stage.manual.advance(1)
+        await auntil(lambda: not app.screen.query_one("#choice-1", Button).disabled)
+        await pilot.press("enter")
+        assert await answer.wait() == "Restart"
