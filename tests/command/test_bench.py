@@ -114,6 +114,14 @@ def test_an_interrupt_keeps_what_was_measured(
     assert said
 
 
+def test_a_label_is_not_believed(llama_server: Callable[..., LlamaServer], tmp_path: Path) -> None:
+    server = llama_server(spec=True)
+    server.wait_ready()
+    code, out, err = run(tmp_path, "bench", server.url)
+    assert (code, out) == (6, "")
+    assert "what answers is no baseline arm: speculative" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

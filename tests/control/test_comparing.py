@@ -53,12 +53,13 @@ def bench(
     rates: Sequence[float],
     taken: Mapping[str, Group] = TAKEN,
     length: float | None = None,
+    protocol: str = "look",
 ) -> list[Event]:
     from console.bench.acceptance import Acceptance
 
     accepted = None if length is None else Acceptance(length, 217, "response", None, ())
     own = Clean(name)
-    started = BenchStarted(own, Clean(server), arm, 1, Clean("look"), (), Clean("host"))
+    started = BenchStarted(own, Clean(server), arm, 1, Clean(protocol), (), Clean("host"))
     groups = [circumstances_taken(own, key, group, MASKS) for key, group in taken.items()]
     runs = [
         replace(
@@ -245,3 +246,18 @@ def test_names_count_on_and_rates_have_words() -> None:
     assert rate_words({}) == "no run counts"
     told = {"decode_tok_s": 62.94, "low": 62.6, "high": 63.2, "runs": 5.0, "ttft_us": 310_000.0}
     assert rate_words(told) == "62.9 tok/s [62.6, 63.2], 5 runs, TTFT 310 ms"
+
+
+def test_a_confirmed_benchmark_rests_on_its_launches() -> None:
+    events: list[Event] = []
+    for number, drift in enumerate((0.99, 1.0, 1.01)):
+        for place, (arm, rates) in enumerate(
+            ((Arm.BASELINE, arms.BASELINE), (Arm.SPECULATIVE, arms.SPECULATIVE))
+        ):
+            name = f"{arm.value[0]}{2 * number + place + 1}"
+            moved = [rate * drift for rate in rates]
+            events += bench(name, f"kimi-{arm.value}", arm, moved, protocol="confirmed")
+    outcome, _ = compare_outcome(folded(*events), {}, MASKS)
+    assert outcome.exit is Exit.OK
+    assert "15+15 runs, one prompt, 3+3 launches" in outcome.lines[1]
+    assert "samples are launches" in outcome.lines[1]

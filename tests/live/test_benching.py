@@ -139,3 +139,28 @@ def test_two_servers_that_are_up_are_measured_by_turns(
     )
     assert wrong.returncode == 2
     assert 'against: no other server "tiny-basline" (tiny-speculative)' in wrong.stderr
+
+
+def test_a_deadline_keeps_the_runs_and_ends_with_its_code(
+    llama_server: Callable[..., LlamaServer], tmp_path: Path
+) -> None:
+    server = llama_server()
+    server.wait_ready()
+    fleet = fleet_of(tmp_path, {"baseline": server.url}, None)
+    prompts = tmp_path / "ships.jsonl"
+    prompts.write_text(PROMPT)
+    script = tmp_path / "script.toml"
+    script.write_text(
+        'schema = "script/1"\nname = "s"\n[[step]]\ntarget = "tiny-baseline"\ntimeout = "3s"\n'
+        f'bench = {{ tokens = 20, runs = 100, prompts = "{prompts}", depth = "as is" }}\n'
+    )
+    saved = tmp_path / "s.toml"
+    run = favoured_console(
+        tmp_path, "--fleet", fleet, "--script", script, "--record", saved, "--json"
+    )
+    assert run.returncode == 5, run.stderr
+    journal = Journal(saved)
+    (bench,) = journal.state_before(len(journal.index)).benches.values()
+    assert bench.finished is not None
+    assert bench.finished.why.startswith("cancelled; ")
+    assert len(bench.runs) > 3

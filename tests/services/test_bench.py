@@ -14,7 +14,7 @@ from console.bench.metrics import Figures, measure
 from console.bench.plan import Plan
 from console.bench.promptset import Prompt, PromptSet
 from console.bench.protocol import PROTOCOLS, Level
-from console.bench.provenance import Unread
+from console.bench.provenance import Group, Unread
 from console.bench.verdict import Word, verdict
 from console.model.ask import Nobody
 from console.model.clock import Pace, SystemClock
@@ -25,6 +25,7 @@ from console.model.mask import Masks
 from console.model.text import Clean
 from console.services import timing
 from console.services.bench import Benching
+from console.services.bench_load import GpuLoad
 from console.services.bench_order import measured
 from console.services.bench_start import prepared
 from console.stream.events import Event
@@ -49,6 +50,11 @@ PLAN = Plan(Level.STORY.value, PROTOCOLS[Level.STORY], PROMPTS, "as is", 0, Samp
 PACE = replace(Pace(), metrics_s=0.3)
 
 
+async def no_variables() -> Group:
+    """An environment that was read and holds nothing of interest."""
+    return Group({})
+
+
 def host_of(sshd: Sshd | None) -> Host:
     if sshd is None:
         return Host("here")
@@ -66,7 +72,7 @@ async def a_bench(
     try:
         async with prepared(
             Clean("b1"), server, arm, plan, wire, http, clock, PACE, Masks(),
-            lambda: 0,
+            lambda: 0, GpuLoad(host.name), no_variables,
         ) as bench:  # fmt: skip
             yield bench
     finally:
@@ -210,7 +216,7 @@ async def test_nothing_listens(llama_server: Callable[..., LlamaServer]) -> None
     assert caught.value.kind is Failure.REFUSED
 
 
-async def test_an_environment_that_cannot_be_read_is_unread_not_empty() -> None:
+async def test_a_process_that_is_not_there_is_unread_not_empty() -> None:
     from console.services.circumstances import look_at_host
 
     clock = SystemClock()
@@ -218,6 +224,6 @@ async def test_an_environment_that_cannot_be_read_is_unread_not_empty() -> None:
     server = Server("gone", "slot", Arm.BASELINE, f"http://127.0.0.1:{free_port()}")
     groups = await look_at_host(server, wire, 20.0, "now")
     await wire.close()
-    assert groups["env"].unread == "no process found that listens on the server's port"
+    assert groups["launch"].unread == "no process found that listens on the server's port"
     assert groups["gpu"].values or groups["gpu"].unread
     assert not isinstance(groups["host"].values["boot_id"], Unread)
