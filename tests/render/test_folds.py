@@ -8,6 +8,7 @@ from console.model.text import Clean, clean
 from console.render.folds import Folds, raised, stands_alone
 
 MASKS = Masks()
+STAMPED = "[2026-02-24 17:05:01 TP0] " + "a long line " * 20
 AT = "[2026-02-24 17:05:{:02} TP0]"
 
 
@@ -91,6 +92,15 @@ LINES = st.lists(
     ),
     max_size=60,
 )
+
+
+@given(LINES)
+def test_many_lines_at_once_are_folded_as_one_by_one(texts: list[str]) -> None:
+    lines = [clean(text.replace("\n", " "), MASKS) for text in texts]
+    lines += [Clean(f"{STAMPED}{n // 4 * 'x'}") for n in range(12)]
+    one_by_one = Folds()
+    placed = [(n, *one_by_one.place(n, text)) for n, text in enumerate(lines)]
+    assert Folds().under(0, lines) == [one for one in placed if one[0] != one[1]]
 
 
 @given(LINES)

@@ -228,6 +228,8 @@ async def test_lines_are_selected_and_copied(monkeypatch: pytest.MonkeyPatch) ->
         await press(app, pilot, "K", "v", "K", "K")
         assert [row[0] for row in shown(app)[-3:]] == ["▸", "▪", "▪"]
         await press(app, pilot, "y")
+        await ended(app, "log-copy")
+        await look(app, pilot)
         assert said(app) == " ✓ 3 lines to the terminal's clipboard (OSC 52)"
         await press(app, pilot, "v", "v")
         assert [row[0] for row in shown(app)[-3:]] == ["▸", " ", " "]
