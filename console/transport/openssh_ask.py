@@ -25,7 +25,7 @@ from console.transport.openssh_words import TELLS, TRUST, Said, question
 
 _MOST_BYTES = 65_536
 _KEPT = re.compile(r"'s password: *$|Enter passphrase for ")
-_PREFIX = "spec-console-"
+_PREFIX = "spec-console-ssh-"
 _SOCKET = "ask"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from console.transport.wires import wire_to
 from tests.rig.sshd import Sshd
 from tests.services.following import following
 
+PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
 SINCE = {
     "docker": ("--since", "{rfc3339}"),
     "kubectl": ("--since-time={rfc3339}",),
@@ -121,7 +123,7 @@ async def test_over_a_killed_link_it_goes_on_by_time(
     log = tmp_path / "log"
     append(log, 0, 50)
     host = Host("box", Way.ASYNCSSH, sshd.alias, str(sshd.ssh_config))
-    wire = wire_to(host, SystemClock(), Pace().scaled(20), Nobody())
+    wire = wire_to(host, SystemClock(), PACE, Nobody())
     async with following(wire, source) as said:
         for turn in range(3):
             last = 50 + turn * 50 - 1

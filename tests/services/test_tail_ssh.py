@@ -9,6 +9,7 @@ import shutil
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -31,7 +32,7 @@ from tests.services.following import Followed, following
 
 pytestmark = pytest.mark.rig
 
-PACE = Pace().scaled(20)
+PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
 TOOLS = ("stat", "tail", "head", "dd", "cat", "wc", "sleep", "printf", "echo")
 
 

@@ -24,6 +24,7 @@ from console.transport.openssh_ask import Asker
 from console.transport.openssh_words import Said, question, unopened
 from console.transport.wire import CHANNELS, LinkState, Use
 from tests.rig.http import ScriptedHttp
+from tests.rig.ports import free_port
 from tests.rig.process import runs
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import auntil, until
@@ -56,7 +57,7 @@ def naming(text: str) -> list[int]:
 
 def folders() -> list[Path]:
     """What this process keeps for its connections."""
-    return list(Path(tempfile.gettempdir()).glob(f"spec-console-{os.getpid()}-*"))
+    return list(Path(tempfile.gettempdir()).glob(f"spec-console-ssh-{os.getpid()}-*"))
 
 
 def connections(sshd: Sshd) -> int:
@@ -162,6 +163,54 @@ async def test_what_the_configuration_would_run_or_forward_is_not(
     async with wired(config) as wire:
         assert (await wire.run(["echo", "in"], deadline_s=5)).out == b"in\n"
     assert not mark.exists()
+
+
+async def test_each_of_many_refused_connections_learns_why(sshd: Sshd) -> None:
+    async with wired(sshd.ssh_config) as wire:
+        places = [("127.0.0.1", free_port())] * 3 + [("::1", free_port())]
+        tries = [wire.connect(*place) for place in places]
+        for error in await asyncio.gather(*tries, return_exceptions=True):
+            assert isinstance(error, WireError)
+            assert (error.kind, error.why) == (Failure.REFUSED, "connection refused")
+
+
+@pytest.fixture
+def precious(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file in the folder that the console runs in."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    file = here / "precious"
+    file.write_text("mine")
+    return file
+
+
+async def test_without_ssh_on_this_machine_it_is_said_and_nothing_removed(
+    sshd: Sshd, precious: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    async with wired(sshd.ssh_config) as wire:
+        with pytest.raises(WireError) as caught:
+            await wire.run(["true"], deadline_s=5)
+        assert (caught.value.kind, caught.value.why) == (
+            Failure.CONFIG,
+            "no ssh on this machine",
+        )
+    assert await asyncio.to_thread(precious.read_text) == "mine"
+
+
+async def test_let_go_at_any_moment_of_connecting_nothing_is_removed_or_left(
+    sshd: Sshd, precious: Path
+) -> None:
+    for step in range(12):
+        async with wired(sshd.ssh_config) as wire:
+            connecting = asyncio.create_task(wire.up())
+            # The moment is the point here: before, while and after each step of getting in.
+            await asyncio.sleep(step * 0.02)
+        await asyncio.gather(connecting, return_exceptions=True)
+        assert await asyncio.to_thread(precious.read_text) == "mine"
+    assert folders() == []
+    assert naming(str(sshd.ssh_config)) == []
 
 
 KILLED = """
@@ -275,7 +324,7 @@ def test_its_questions_become_ours() -> None:
 async def test_what_a_killed_console_left_is_removed(sshd: Sshd) -> None:
     with subprocess.Popen(["true"]) as gone:  # noqa: ASYNC220
         gone.wait()
-    left = Path(tempfile.mkdtemp(prefix=f"spec-console-{gone.pid}-"))
+    left = Path(tempfile.mkdtemp(prefix=f"spec-console-ssh-{gone.pid}-"))
     async with wired(sshd.ssh_config) as wire:
         await wire.up()
     assert not await asyncio.to_thread(left.exists)
