@@ -106,6 +106,8 @@ class ConsoleApp(App[None]):
 
     def on_mount(self) -> None:
         self.theme_changed_signal.subscribe(self, self._themed)
+        # A shell has written where the screen was: nothing that it shows may be taken for painted.
+        self.app_resume_signal.subscribe(self, lambda app: app.screen.refresh(layout=True))
         self.dialogs.attach(self._show_question, self._tell)
         self.call_after_refresh(lambda: self.run_worker(self._open(), group="opening"))
 

@@ -1,0 +1,107 @@
+"""The console inside a real tmux: terminal types, keys, resize, suspend, and what it leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.rig.tmux import Tmux
+
+ROOT = Path(__file__).parents[2]
+STORY = ROOT / "sample_sessions" / "story.toml"
+CONSOLE = f"{sys.executable} -m console --replay {STORY}"
+
+
+def shell(term: str, *, cols: int = 100, rows: int = 30) -> Tmux:
+    """A shell with job control on a terminal of this type."""
+    argv = ["env", f"TERM={term}", "PS1=$ ", "sh", "-i"]
+    return Tmux(argv, cols=cols, rows=rows, cwd=ROOT)
+
+
+def asked(tmux: Tmux, form: str) -> str:
+    """What tmux knows of the pane."""
+    return tmux._asked(form)
+
+
+@pytest.mark.parametrize("term", ["tmux-256color", "screen-256color", "screen"])
+def test_it_starts_obeys_keys_and_leaves_the_terminal_as_it_was(term: str, tmp_path: Path) -> None:
+    before = tmp_path / "before"
+    with shell(term) as tmux:
+        tmux.type(f"stty -g >{before}; echo marked\n")
+        tmux.wait_for("marked\n")
+        tmux.type(f"{CONSOLE}; stty -g | cmp - {before} && echo sa''me\n")
+        tmux.wait_for("▶ kimi-base", 30)
+        assert asked(tmux, "#{alternate_on}") == "1"
+        tmux.press("Down")
+        tmux.wait_for("▶ kimi-eagle3")
+        tmux.press("5")
+        tmux.wait_for("─ Session ─")
+        tmux.press("1")
+        tmux.wait_for("Servers")
+        tmux.press("q")
+        tmux.wait_for("same", 20)
+        assert asked(tmux, "#{alternate_on}") == "0"
+        assert asked(tmux, "#{cursor_flag}") == "1"
+        assert asked(tmux, "#{mouse_any_flag}") == "0"
+        assert "marked" in tmux.screen
+
+
+def test_it_is_suspended_and_comes_back() -> None:
+    with shell("tmux-256color") as tmux:
+        tmux.type(f"{CONSOLE}\n")
+        tmux.wait_for("▶ kimi-base", 30)
+        tmux.press("C-z")
+        tmux.wait_for(lambda screen: "Stopped" in screen or "Suspended" in screen, 20)
+        assert asked(tmux, "#{alternate_on}") == "0"
+        tmux.type("fg\n")
+        tmux.wait_for(lambda screen: "▶ kimi-base" in screen and " q quit" in screen, 20)
+        assert asked(tmux, "#{alternate_on}") == "1"
+        tmux.press("q")
+        tmux.wait_for(lambda _: asked(tmux, "#{alternate_on}") == "0", 20)
+
+
+def test_it_follows_the_size_of_its_window() -> None:
+    with shell("tmux-256color") as tmux:
+        tmux.type(f"{CONSOLE}\n")
+        tmux.wait_for("▶ kimi-base", 30)
+        for cols, rows in ((60, 20), (140, 45), (80, 24)):
+            tmux._tmux("resize-window", "-x", str(cols), "-y", str(rows))
+
+            def fits(screen: str, cols: int = cols, rows: int = rows) -> bool:
+                lines = screen.splitlines()
+                framed = [line for line in lines if line.startswith("╭")]
+                return (
+                    len(lines) == rows
+                    and bool(framed)
+                    and all(len(line) == cols for line in framed)
+                    and lines[-1].rstrip().endswith("q quit")
+                )
+
+            tmux.wait_for(fits, 20)
+
+
+def test_the_mouse_is_taken_by_a_key_and_given_back() -> None:
+    with shell("tmux-256color") as tmux:
+        tmux.type(f"{CONSOLE}\n")
+        tmux.wait_for("▶ kimi-base", 30)
+        assert asked(tmux, "#{mouse_any_flag}") == "0"
+        tmux.press("M")
+        tmux.wait_for("clicks select")
+        assert asked(tmux, "#{mouse_any_flag}") == "1"
+        tmux.press("M")
+        tmux.wait_for("the mouse is the terminal's again")
+        assert asked(tmux, "#{mouse_any_flag}") == "0"
+
+
+def test_a_polite_signal_restores_the_terminal() -> None:
+    with shell("tmux-256color") as tmux:
+        tmux.type(f"{CONSOLE}\n")
+        tmux.wait_for("▶ kimi-base", 30)
+        argv = ["ps", "-o", "pid=", "--ppid", str(tmux.pid)]
+        found = subprocess.run(argv, capture_output=True, text=True, check=True)
+        subprocess.run(["kill", "-TERM", *found.stdout.split()], check=True)
+        tmux.wait_for(lambda _: asked(tmux, "#{alternate_on}") == "0", 20)
+        assert asked(tmux, "#{cursor_flag}") == "1"
