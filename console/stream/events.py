@@ -30,7 +30,14 @@ ServerEvent = (
 )
 LogEvent = s.LogListed | s.LogAdvanced | s.LogGap | s.LogFeedChanged | s.LogMarked
 HostEvent = (
-    h.HostListed | h.LinkChanged | h.HostSeen | h.GpuListed | h.GpuSeen | h.GpuHeld | h.GpusAbsent
+    h.HostListed
+    | h.LinkChanged
+    | h.HostSeen
+    | h.GpuListed
+    | h.GpuSeen
+    | h.GpuHeld
+    | h.GpusJoined
+    | h.GpusAbsent
 )
 RunEvent = (
     r.BenchStarted

@@ -19,7 +19,7 @@ from console.render.loading import load_lines
 from console.stream.events import Event
 from console.stream.fact import Standing
 from console.stream.fold import fold_all
-from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen
+from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen, GpusJoined
 from console.stream.loads import load_known
 from console.stream.server_events import (
     ArgsSeen,
@@ -119,6 +119,25 @@ def test_a_figure_that_is_not_exported_has_no_line() -> None:
     lines = text(state(MetricSeen(BASE, Clean("/v1/loads"), figures(running=1))))
     assert "requests       1+?                running + queued" in lines
     assert not any(line.startswith(("token usage", "cache hit", "TTFT", "ITL")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("engine", "number", "meaning"),
+    [
+        (Engine.SGLANG, "0.5.9", "accept length / draft tokens, the bonus counted (up to 0.5.9)"),
+        (Engine.SGLANG, "0.5.23", "correct drafts / proposed drafts (since 0.5.12)"),
+        (Engine.SGLANG, "0.5.10", "one of two definitions; this version's is not known"),
+        (Engine.SGLANG, "", "one of two definitions; this version's is not known"),
+        (Engine.LLAMACPP, "b1", "as the engine reports it"),
+    ],
+)
+def test_a_rate_of_acceptance_has_its_definition(engine: Engine, number: str, meaning: str) -> None:
+    found = state(
+        EngineSeen(BASE, engine, Clean(number), Clean("m"), Clean("e")),
+        MetricSeen(BASE, Clean("/metrics"), figures(accept_rate=0.7)),
+    )
+    (line,) = [line for line in text(found) if line.startswith("accept rate")]
+    assert line == f"accept rate    0.70               {meaning}"
 
 
 def test_an_arm_is_listed_confirmed_or_contradicted() -> None:
@@ -227,6 +246,34 @@ def test_a_gpu_at_rest_lets_its_link_sleep_and_reports_what_it_can() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("links", "peers", "told"),
+    [
+        (
+            {"0-1": "NODE", "0-2": "SYS"},
+            {"0-1": "OK"},
+            (
+                "joined by PCIe only, longest way SYS"
+                " (over PCIe and the link between NUMA nodes); peer access works"
+            ),
+        ),
+        (
+            {"0-1": "NV4", "0-2": "PIX"},
+            {"0-1": "OK", "0-2": "CNS", "1-2": "CNS"},
+            (
+                "joined by NVLink, longest way PIX (over one PCIe switch);"
+                " no peer access 0-2 (CNS) and 1 more"
+            ),
+        ),
+        ({"0-1": "NV4"}, {}, "joined by NVLink, longest way NV4 (4 NVLinks)"),
+    ],
+)
+def test_how_gpus_are_joined(links: dict[str, str], peers: dict[str, str], told: str) -> None:
+    seen = GpuSeen(HOST, 0, figures(util_pct=0))
+    lines = gpus(seen, GpusJoined(HOST, pairs(**links), pairs(**peers)), room=160)
+    assert lines[-1] == told
+
+
 def test_why_there_is_no_gpu() -> None:
     absent = GpusAbsent(HOST, Clean("this host has no nvidia-smi"))
     assert gpus(absent) == ["this host has no nvidia-smi"]
@@ -261,7 +308,7 @@ def test_no_server_is_no_detail() -> None:
 
 
 @pytest.mark.parametrize("room", [20, 56, 116])
-@given(events=st.lists(any_event(), max_size=40))
+@given(events=st.lists(any_event(), max_size=10))
 def test_any_state_fits_any_room(room: int, events: list[Event]) -> None:
     found = fold_all(State(), [replace(e, seq=n + 1) for n, e in enumerate(events)])
     for name in found.servers:

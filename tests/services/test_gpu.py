@@ -16,7 +16,7 @@ from console.model.fleet import Host
 from console.model.mask import Masks
 from console.services.gpu import gpus
 from console.stream.events import Event
-from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen
+from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen, GpusJoined
 from console.transport.local import LocalWire
 from tests.rig.waiting import auntil
 
@@ -31,6 +31,8 @@ FIELDS = (
     "index,uuid,name,memory.total,memory.used,power.draw,"
     "clocks_throttle_reasons.active,pcie.link.gen.current"
 )
+TOPOLOGY = "\\tGPU0\\tGPU1\\nGPU0\\tX\\tSYS\\nGPU1\\tSYS\\tX\\n"
+PEERS = "\\tGPU0\\tGPU1\\nGPU0\\tX\\tCNS\\nGPU1\\tCNS\\tX\\n"
 ROW = "{index}, GPU-{index}, NVIDIA X, 97887 MiB, {used} MiB, {power}, 0x{mask:016x}, {gen}"
 
 
@@ -53,6 +55,8 @@ class Tool:
             'echo "$*" >> "$here/calls"\n'
             'case "$*" in\n'
             f"--help-query-gpu) printf '{HELP}' ;;\n"
+            f"'topo -m') printf '{TOPOLOGY}' ;;\n"
+            f"'topo -p2p r') printf '{PEERS}' ;;\n"
             '--query-compute-apps=*) cat "$here/apps" ;;\n'
             f'*-lms*) echo "{HEADER}"; while [ ! -e "$here/end" ]; do cat "$here/rows"; '
             "sleep 0.02; done ;;\n"
@@ -121,11 +125,16 @@ async def test_one_long_lived_query_whose_fields_were_intersected_once(tool: Too
         assert isinstance(last, GpuSeen)
         assert last.throttle == ("HW slowdown", "HW thermal slowdown")
         await auntil(lambda: len([c for c in tool.asked() if "compute-apps" in c]) > 2)
+        (joined,) = of(seen, GpusJoined)
+        assert isinstance(joined, GpusJoined)
+        assert (joined.links, joined.peers) == ((("0-1", "SYS"),), (("0-1", "CNS"),))
         asked = [call for call in tool.asked() if "compute-apps" not in call]
         assert asked == [
             "--help-query-gpu",
             f"--query-gpu={FIELDS} --format=csv",
             f"--query-gpu={FIELDS} --format=csv -lms 20",
+            "topo -m",
+            "topo -p2p r",
         ]
 
 

@@ -53,11 +53,17 @@ class Room:
         self.pace = pace or Pace()
         self.masks = Masks()
         self.timeline = Timeline(self.clock, rules(self.pace))
-        self.reading = Reading(SERVER, self.timeline, self.clock, self.pace, self.masks)
+        self.doubts = 0
+        self.reading = Reading(
+            SERVER, self.timeline, self.clock, self.pace, self.masks, self._doubt
+        )
         self.events: list[Event] = []
         self.first = 0
         if live:
             self.reading.take(LogFeedChanged(NAME, FeedState.MISSING))
+
+    def _doubt(self) -> None:
+        self.doubts += 1
 
     def read(self, lines: Iterable[str], step_s: float = 1.0) -> Room:
         for line in lines:
@@ -318,6 +324,23 @@ def test_a_load_on_its_way_is_taken_up_in_the_middle() -> None:
     assert [(e.phase, e.done, e.total) for e in room.loads] == [("weights", 7, 9)]
     room.read(case("03")[24:40])
     assert room.loads[-1].phase == "graphs"
+
+
+def test_health_is_asked_anew_when_the_log_says_that_it_changed() -> None:
+    lines = capture("sglang-baseline.log").split("\n")
+    room = Room().read(lines[:68])
+    assert room.doubts == 0
+    room.read(lines[68:69])
+    assert room.doubts == 1
+    room.read([DECODE.format(1, 62.9)])
+    assert room.doubts == 1
+    room.read(["[2026-03-02 09:00:02] SIGTERM received. signum=None frame=None. Draining requests"])
+    assert room.doubts == 2
+    room.read(case("11"))
+    assert room.doubts > 2
+    past = Room(live=False)
+    past.batch(lines)
+    assert past.doubts == 0
 
 
 def test_a_second_start_in_one_log_begins_anew() -> None:

@@ -113,6 +113,13 @@ TABLE: list[tuple[str, list[Event], Standing, str]] = [
     ("its load failed", [load(3), ended(False, OOM), REFUSED], Standing.DOWN, OOM),
     ("failed, port still open", [ended(False, OOM), health(503, 0.01)], Standing.DOWN, OOM),
     ("a new load after a failure", [ended(False, OOM), load(1), REFUSED], Standing.STARTING, ""),
+    (
+        "ready a moment ago",
+        [load(1), REFUSED, ended(True)],
+        Standing.STARTING,
+        "ready by its log, health not asked since",
+    ),
+    ("ready long ago", [load(9), ended(True), REFUSED], Standing.DOWN, "connection refused"),
     ("llama.cpp loads", [LLAMA, health(503, 0.01)], Standing.STARTING, "the model is being loaded"),
     ("warm-up", [health(503, 0.01)], Standing.STARTING, "the warm-up request is not through"),
     ("warm-up with a log", [load(1, "warm-up"), health(503, 0.01)], Standing.STARTING, "warm-up"),
