@@ -102,9 +102,7 @@ class Reader:
         if said.now is not None:
             skew_us = round((said.now - middle).total_seconds() * 1e6)
         host = clean(self._wire.host.name, self._masks)
-        seen = HostSeen(
-            host, self._clean(said.boot_id), self._clean(said.kernel), skew_us
-        )
+        seen = HostSeen(host, self._clean(said.boot_id), self._clean(said.kernel), skew_us)
         old = self._machine
         if old is not None and (old.boot_id, old.kernel) == (seen.boot_id, seen.kernel):
             moved = None not in (old.skew_us, skew_us)
@@ -128,9 +126,7 @@ class Reader:
         )
 
     def _sources(self, said: Said) -> Iterator[EnvRead]:
-        found: dict[str, EnvRead] = {
-            event.source: event for event in self._events(said)
-        }
+        found: dict[str, EnvRead] = {event.source: event for event in self._events(said)}
         for source, event in found.items():
             if self._told.get(source) != event:
                 yield event
@@ -173,9 +169,7 @@ class Reader:
         both = dict(read.values) | dict(self._pairs(typed.items()))
         why = read.why if read.completeness is not Completeness.WHOLE else NOTHING
         if file is not None and file.state == "none":
-            yield self._event(
-                "recipe", Completeness.UNREADABLE, tuple(both.items()), read.why
-            )
+            yield self._event("recipe", Completeness.UNREADABLE, tuple(both.items()), read.why)
             return
         yield self._event("recipe", read.completeness, tuple(both.items()), why)
 
@@ -240,9 +234,7 @@ def _unfound(said: Said, port: int) -> str:
         return f"port {port} is forwarded into a container: its host needs `enter` to get there"
     if said.holder == "other":
         return f"not loaded: port {port} is held by the other arm, by its arguments"
-    whose = (
-        f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
-    )
+    whose = f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
     return f"port {port} is held by {whose}, whose descriptors this user may not read"
 
 

@@ -110,9 +110,7 @@ def read_said(out: bytes) -> Said:
         try:
             _record(said, words)
         except (IndexError, ValueError, OverflowError, OSError) as error:
-            raise CutShort(
-                f"a record that was not expected: {' '.join(words)[:80]}"
-            ) from error
+            raise CutShort(f"a record that was not expected: {' '.join(words)[:80]}") from error
     if not ended:
         raise CutShort("the answer of the host ends too early")
     return said
@@ -147,15 +145,11 @@ def _record(said: Said, words: list[str]) -> None:
         case "@process":
             uid = words[4] if len(words) > 4 else ""
             number = int(uid) if uid.isdigit() else None
-            said.processes.append(
-                Process(words[1], int(words[2]), int(words[3]), number)
-            )
+            said.processes.append(Process(words[1], int(words[2]), int(words[3]), number))
         case "@title":
             said.processes[-1].title = " ".join(words[1:])
         case "@library":
-            said.processes[-1].library = said.processes[-1].library or " ".join(
-                words[1:]
-            )
+            said.processes[-1].library = said.processes[-1].library or " ".join(words[1:])
         case "@environ":
             said.processes[-1].block = b""
         case "@shut":
@@ -173,7 +167,5 @@ def _host(said: Said, words: list[str]) -> None:
     seconds = re.match(r"\d+(\.\d+)?", words[2])
     if seconds is not None:
         said.now = datetime.fromtimestamp(float(seconds[0]), UTC)
-    said.booted = (
-        datetime.fromtimestamp(int(words[3]), UTC) if words[3].isdigit() else None
-    )
+    said.booted = datetime.fromtimestamp(int(words[3]), UTC) if words[3].isdigit() else None
     said.hertz = max(1, int(words[4])) if words[4].isdigit() else 100
