@@ -22,8 +22,8 @@ BUSYBOX = Path("/usr/bin/busybox")
 NAME = "kimi"
 
 _INIT = """\
-mount -t proc proc {root}/proc && mount --bind /dev {root}/dev && echo up &&
-exec chroot {root} /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done'
+mount -t proc proc {root}/proc && mount --bind /dev {root}/dev &&
+exec chroot {root} /bin/sh -c 'echo up; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done'
 """
 _DOCKER = """\
 #!/bin/sh
