@@ -18,7 +18,12 @@ class Themes:
         self._app = app
         self._loaded = {theme.name: theme}
         app.register_theme(screen_theme(theme))
-        app.theme = theme.name
+        if theme.dark and not theme.ansi:
+            # As the toolkit's own is: assigned, it would have every style worked out twice before
+            # the first paint.
+            app.set_reactive(App.theme, theme.name)
+        else:
+            app.theme = theme.name
 
     def ink(self, name: str) -> Ink:
         """The styles of a loaded theme."""

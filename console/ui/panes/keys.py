@@ -43,6 +43,8 @@ class Keys(Line):
         console = cast("ConsoleApp", self.app)
         end: Spans = (*self._entry(("view.quit",), "quit"), Span(" "))
         modes = joined((self._mode(mode) for mode in console.modes.present.values()), " ")
+        if cells(modes) + cells(end) + 3 > room:
+            modes = tuple(span for span in modes if span.role is not Role.DIM)
         kept: list[Spans] = [modes] if len(console.modes.present) > 1 else []
         for verbs, word in _SHOWN:
             if any(console.refusal(verb) is not None for verb in verbs):
