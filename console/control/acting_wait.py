@@ -82,12 +82,11 @@ class Readiness:
         with self._listening():
             try:
                 while True:
-                    over = await self._over()
+                    over = await self._over(asking)
                     if over is not None:
                         return over
                     now_us = self.clock.now_us()
                     if asking is not None and asking.done():
-                        self._answered = self._answered or asking.result().code == _OK
                         if asking.result().code == _OK and (done := await self._ready()):
                             return done
                         asking = None
@@ -122,10 +121,13 @@ class Readiness:
         finally:
             sleeping.cancel()
 
-    async def _over(self) -> Waited | None:
+    async def _over(self, asking: asyncio.Task[HealthSeen] | None) -> Waited | None:
         """Why there is no more to wait for."""
         alive = await self._alive()
         if not alive:
+            if asking is not None:
+                # What it answered before it went may still be on its way.
+                await asyncio.wait([asking], timeout=self.pace.act_settle_s)
             await self._last_words()
         ended = self._ended
         if ended is not None and not ended.ready:
@@ -227,6 +229,8 @@ class Readiness:
                 self._moved_us = self.clock.now_us()
             case LoadEnded() if item.server == self.server:
                 self._ended = item
+            case HealthSeen() if item.server == self.server:
+                self._answered = self._answered or item.code == _OK
             case LogAdvanced() if item.log == self.server:
                 self._moved_us = self.clock.now_us()
                 self._read_to = item.byte[1] if item.byte else self._read_to

@@ -173,7 +173,7 @@ time.sleep(600)
     [
         (None, 3, "the model file could not be loaded"),
         (DYING, 3, "died after it was ready"),
-        (SILENT, 5, "stalled: nothing moved for 1.5 s"),
+        (SILENT, 5, "stalled: nothing moved for 6 s"),
         (OOM, 3, "CUDA out of memory on GPU 3"),
     ],
     ids=["bad-model", "dies-after-ready", "never-ready", "out-of-memory"],
@@ -189,7 +189,8 @@ async def test_a_load_that_fails_is_told_and_rolled_back(
         wrong.write_text(program)
         argv = [sys.executable, str(wrong), str(slot.port)]
     slot.add("spec", argv, "speculative")
-    async with acting(slot.file(), *YES, pace=replace(FAST, stall_s=1.5)) as console:
+    pace = replace(FAST, stall_s=6.0) if program is SILENT else FAST
+    async with acting(slot.file(), *YES, pace=pace) as console:
         first = await console.do("launch", "base", env="NCCL_PROTO=LL")
         assert first.exit is Exit.OK, first.text
         before = int(first.results["pid"])
