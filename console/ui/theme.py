@@ -16,13 +16,13 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.theme import Theme as ScreenTheme
 
-from console.model import ansi
 from console.model.palette import Role
 from console.model.span import Span
 from console.render.spans import fitted
 from console.store.theme import Pen, Theme
 
 if TYPE_CHECKING:
+    from console.model import ansi
     from console.render.lines import Piece
 
 
@@ -89,7 +89,9 @@ class Ink:
         return Strip(_merged((piece.text, self._mix(piece.role, piece.style)) for piece in pieces))
 
     def _mix(self, role: Role, look: ansi.Style) -> Style:
-        if look == ansi.DEFAULT:
+        from console.model.ansi import DEFAULT  # needed for logs, not for the first paint
+
+        if look == DEFAULT:
             return self._roles[role]
         mixed = self._mixed.get((role, look))
         if mixed is None:
