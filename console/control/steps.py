@@ -22,6 +22,10 @@ from console.model.verb import VERBS, Need
 from console.stream.session_events import StepFinished, StepStarted
 
 
+_NOT_DRY = ("marker", "note", "save", "wait", "bench", "compare", "assume", "profile")
+"""What a dry run leaves out: what would be recorded, written, measured or waited for."""
+
+
 class Report(Protocol):
     """Who is told how a script goes on."""
 
@@ -115,13 +119,15 @@ class Steps:
                 is_text = isinstance(value, str) and VERBS[step.verb].sole != "that"
                 arguments[key] = fill(str(value), self.values) if is_text else value
         except Unknown as error:
+            if self.dry:
+                return Outcome(Exit.OK, clean(f"not done: dry run, {error}", self.masks))
             return Outcome(Exit.STEP, clean(str(error), self.masks))
         if step.verb == "assert":
             return self._assert(arguments["that"])
         why_not = self.control.can(step.verb)
         if why_not is not None and VERBS[step.verb].need is not Need.UNLOCK:
             return Outcome(Exit.GUARD, clean(why_not, self.masks))
-        if self.dry and step.verb in ("marker", "note", "save", "wait"):
+        if self.dry and step.verb in _NOT_DRY:
             return Outcome(Exit.OK, Clean("not done: dry run"))
         if step.verb == "wait":
             return await Wait(self, step, server, arguments).go()
@@ -134,7 +140,7 @@ class Steps:
             try:
                 good, said = holds(conditions(text), self.values)
             except Unknown as error:
-                good, said = False, str(error)
+                good, said = self.dry, str(error)
             if not good:
                 failed.append(f"{text} fails: {said}")
         if failed:

@@ -138,3 +138,16 @@ def test_without_a_terminal_the_console_names_the_script_option() -> None:
     assert "needs a terminal" in done.stderr
     assert "--script" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_dry_run_looks_and_leaves_out_what_would_be_waited_for(tmp_path: Path) -> None:
+    path = script(
+        tmp_path,
+        'id = "up"\nwait = { until = "alive" }\ntimeout = "900s"',
+        'assert = ["${up.code} == 200"]',
+        'save = "${run.id}.toml"',
+    )
+    done = run("--script", path, "--replay", STORY, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("not done: dry run") == 2
+    assert "3 passed, 0 failed" in done.stderr
