@@ -20,9 +20,9 @@ from console.ui.panes.log_sieve import Sieve, Wanted
 from console.ui.panes.log_sifted import Sifted
 from console.ui.window import Line, Source, Whole
 
-SLICE_US = 4_000
+SLICE_US = 2_500
 _SLICE_LINES = 8_192
-_STRETCH = 512
+_STRETCH = 256
 
 
 class Find:
