@@ -21,7 +21,6 @@ from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
 from console.stream.session_events import StepFinished, StepStarted
 
-
 _NOT_DRY = ("marker", "note", "save", "wait", "bench", "compare", "assume", "profile")
 """What a dry run leaves out: what would be recorded, written, measured or waited for."""
 
