@@ -10,12 +10,14 @@ import json
 import sys
 
 from tests.benchmarks import journal, noise, screen, startup
+from tests.ui import measure_logs
 
 SECTIONS = {
     "noise": noise.figures,
     "startup": startup.figures,
     "journal": journal.figures,
     "screen": screen.figures,
+    "logs": measure_logs.figures,
 }
 
 
