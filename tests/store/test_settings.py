@@ -117,8 +117,8 @@ def test_a_clash_of_keys_names_file_line_and_the_other_verb() -> None:
     assert refused('[keymap]\nmarker = "h"\n') == [
         '3:1: keymap: "h" is the key of "health" (Ask health now) already'
     ]
-    assert refused('[keymap]\nmarker = "y"\nhealth = "y"\n') == [
-        '4:1: keymap: "y" is the key of "marker" (Put a marker) already'
+    assert refused('[keymap]\nmarker = "f9"\nhealth = "f9"\n') == [
+        '4:1: keymap: "f9" is the key of "marker" (Put a marker) already'
     ]
 
 

@@ -157,9 +157,9 @@ async def test_help_lists_every_key_and_why_one_is_refused() -> None:
 
 
 async def test_the_footer_names_only_keys_that_work() -> None:
-    async with staged(story()) as (app, _):
+    async with staged(story(), (200, 50)) as (app, _):
         assert "m mark" in text(app).splitlines()[-1]
-    async with staged(story(Stage(Player()))) as (app, _):
+    async with staged(story(Stage(Player())), (200, 50)) as (app, _):
         assert "m mark" not in text(app).splitlines()[-1]
 
 
