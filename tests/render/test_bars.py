@@ -190,7 +190,7 @@ def test_results() -> None:
         reasons=(Clean("another environment"),),
     )
     assert [plain_text(line) for line in verdict_lines(State(verdicts=(verdict,)), 16)] == [
-        "NOT COMPARABLE",
+        "✗ NOT COMPARABLE",
         "! another",
         "  environment",
     ]

@@ -106,6 +106,7 @@ def test_command_line_makes_and_serves_into_a_log(tmp_path: Path) -> None:
     serving = [*server.argv, "--log", str(server.log)]
     with subprocess.Popen(serving, cwd=llama.REPOSITORY, stdout=subprocess.PIPE) as process:
         until(lambda: server.health() == 200, 20)
+        # Its log is written by a thread of its own: the answer may come first.
+        until(lambda: "model loaded" in server.log.read_text(), 10)
         process.terminate()
         assert process.communicate(timeout=5)[0] == b""
-    assert "model loaded" in server.log.read_text()
