@@ -122,6 +122,9 @@ def _pairs(pairs: tuple[tuple[Clean, Any], ...], change: Callable[[Clean], Clean
         number = 2
         while new in found:
             new, number = Clean(f"{changed}~{number}"), number + 1
-        secret = isinstance(value, str) and is_secret_key(name) and is_value(value)
+        # A circumstance is written with an equals sign before its value; `=None` hides nothing.
+        secret = (
+            isinstance(value, str) and is_secret_key(name) and is_value(value.removeprefix("="))
+        )
         found[new] = MASKED if secret else _changed(value, change)
     return tuple(found.items())

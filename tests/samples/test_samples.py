@@ -71,3 +71,26 @@ def test_the_torn_sample_says_what_it_lost() -> None:
     assert not journal.closed
     assert len(journal.index.damage) == 2
     assert "bytes are damaged or cut" in journal.losses()[0]
+
+
+def test_the_lab_night_ends_in_the_story_s_verdict() -> None:
+    night = ROOT / "sample_sessions" / "lab-night.toml"
+    done = subprocess.run(
+        [sys.executable, "-m", "console", "compare", night, night],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("FASTER by 19.3 % [18.3, 20.5]")
+
+
+def test_strict_scrubbing_keeps_a_night_comparable(tmp_path: Path) -> None:
+    night, clean = ROOT / "sample_sessions" / "lab-night.toml", tmp_path / "clean.toml"
+    scrub: list[str | Path] = ["session", "scrub", night, clean, "--redact", "strict"]
+    compare: list[str | Path] = ["compare", clean, clean]
+    for words in (scrub, compare):
+        done = subprocess.run(
+            [sys.executable, "-m", "console", *words],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("FASTER by 19.3 %")
