@@ -29,7 +29,7 @@ def known_keys() -> tuple[str, ...]:
 
 def keys_of(text: str) -> tuple[str, ...] | None:
     """The keys of `h`, `?`, `f1,ctrl+r` by the verb table's names; None for anything else."""
-    written = [","] if text == "," else [part.strip() for part in text.split(",")]
+    written = [text] if text in (",", " ") else [part.strip() for part in text.split(",")]
     found = tuple(_key(part) for part in written)
     named = tuple(key for key in found if key is not None)
     return named if len(named) == len(found) else None

@@ -98,7 +98,10 @@ def check_replay(saved: Path, session: Path, tmp_path: Path) -> None:
     assert isinstance(jump, Jump)
     assert jump.state == fold_all(State(), [e for e in bare if e.t_us <= jump.at_us])
     script = script_file(
-        tmp_path, 'wait = { until = "health" }\ntimeout = "60s"', "tail = { lines = 2 }"
+        tmp_path,
+        'wait = { until = "health" }\ntimeout = "60s"',
+        'wait = { until = "log:/listening on/" }\ntimeout = "60s"',
+        "tail = { lines = 2 }",
     )
     again = console(tmp_path, "--script", script, "--replay", session)
     assert again.returncode == 0, again.stderr
