@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 STATE_VARIABLE = "SPEC_CONSOLE_STATE"
 DEMO_HINTS = (
-    "simulated: no GPU, no network; kimi-base runs without the six NCCL variables of its plan",
+    "simulated: kimi-base runs without the six NCCL variables of its plan; 3 shows it, b measures",
 )
 
 
