@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from importlib.resources import files
 from itertools import pairwise
@@ -315,10 +314,9 @@ def _until_done(lines: Iterator[bytes]) -> list[bytes]:
 
 
 def test_it_says_how_late_it_woke_itself() -> None:
-    begun_ns = time.monotonic_ns()
     with Scripted(paced([said("a", 1), said("b", 2, "length"), DONE], 0.1)) as server:
         run = working.answer(working.job(server.url, "completions", 2))
-    assert 0 <= run.stall_p99_ns <= run.stall_max_ns < time.monotonic_ns() - begun_ns
+    assert 0 <= run.stall_p99_ns <= run.stall_max_ns < 100e6
 
 
 def test_it_runs_as_a_plain_file_too() -> None:

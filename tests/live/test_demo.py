@@ -40,7 +40,9 @@ def test_a_script_on_the_demo(tmp_path: Path) -> None:
     script = ROOT / "sample_sessions" / "scripts" / "check.toml"
     done = console(tmp_path, "--demo", "--lab-scale", "40", "--script", script)
     assert done.returncode == 0, done.stderr
-    # Who waits for a server polls it: the newest lines may be of that.
+    # Who waits for a server polls it: the newest lines may be of that, the answer is the wait's.
+    assert "/health 200 in" in done.stderr
+    assert len(done.stdout.splitlines()) == 2
     assert 'HTTP/1.1" 200 OK' in done.stdout
     assert "simulated" in done.stderr
     assert not (tmp_path / "state").exists()
