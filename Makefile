@@ -2,11 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests that measure, share one port or one machine-wide thing run one at a time in an xdist group.
 WORKERS ?= 2
-TESTS ?= tests
 
-.PHONY: demo test again check bench screenshots nccl-check format clean
+.PHONY: demo test check bench screenshots nccl-check format clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,14 +18,10 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/spec-console --demo
 
+# A crowd on every core, then, whatever came of it, what needs the machine to itself.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(TESTS) || $(MAKE) again
-
-# Tests drive real servers, links and signals beside each other on few cores. What failed in the
-# crowd is run once more by itself, and has to pass there; the first report stands above.
-again:
-	@echo "== once more, one at a time: what failed above =="
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(TESTS)
+	$(BIN)/python -m pytest -m "not alone" -n $(WORKERS) --dist loadgroup; crowd=$$?; \
+	$(BIN)/python -m pytest -m alone && exit $$crowd
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

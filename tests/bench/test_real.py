@@ -16,7 +16,7 @@ from console.bench.verdict import Word, verdict
 from tests.bench import real
 from tests.rig.llama import LlamaServer
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 TOKENS = 80
 LOG_LINE = re.compile(

@@ -17,7 +17,7 @@ from tests.live.fleets import ROOT, environment
 from tests.rig.llama import LlamaServer
 from tests.rig.ports import free_port
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 
 def start(folder: Path, *arguments: str | Path) -> subprocess.Popen[str]:

@@ -17,7 +17,7 @@ from tests.bench import real
 from tests.lab.simulated import EAGLE, Simulated, simulated
 from tests.live.test_benching import favoured_console, fleet_of
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 SCALE = 10.0
 SIX = {

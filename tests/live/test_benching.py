@@ -18,7 +18,7 @@ from tests.live.fleets import ROOT, environment
 from tests.rig.llama import LlamaServer
 from tests.rig.sshd import Sshd
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 PROMPT = '{"id": "ships-1", "kind": "chat", "text": "A lighthouse keeper counts the ships"}\n'
 BENCH = 'bench = {{ tokens = 120, runs = 6, prompts = "{prompts}", depth = "as is" }}'

@@ -31,9 +31,9 @@ SIX = {
 }
 
 
-@pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    with lab(tmp_path_factory.mktemp("night") / "lab") as running:
+@pytest.fixture
+def night(tmp_path: Path) -> Iterator[Night]:
+    with lab(tmp_path / "lab") as running:
         night = Night(running)
         night.until_ready()
         yield night
@@ -139,6 +139,10 @@ async def test_unasked_on_the_screen_and_in_the_session(
     night: Night, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPEC_CONSOLE_STATE", str(night.fleet.parent / "console-state"))
+    night.env("import", night.lab.ready["plan"], "--save", "llring", "--server", "kimi-base")
+    night.relaunch(night.truth(code=1)["pid"], SIX)
+    night.env("drift", "kimi-base", "--accept")
+    night.relaunch(night.truth(code=0)["pid"], {})
     record = tmp_path / "s.toml"
     async with shown(night.fleet, record) as screen:
         await screen.wait_for("NCCL_PROTO, NCCL_ALGO and 4 more lost")

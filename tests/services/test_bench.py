@@ -42,7 +42,7 @@ from tests.rig.llama import LlamaServer
 from tests.rig.ports import free_port
 from tests.rig.sshd import Sshd
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measure")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 TOKENS = 80
 PROMPTS = PromptSet("ships", (Prompt("ships-1", "chat", "A lighthouse keeper counts the ships"),))

@@ -21,7 +21,7 @@ from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import auntil
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("measures")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 GOOD = tuple(f"host{number}" for number in range(48))
 SLOW_MS = 150
