@@ -5,11 +5,11 @@ A screen is made when it is first wanted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from console.model.text import plain
 from console.store.layout import Kept, load_layout, save_layout
@@ -20,34 +20,12 @@ from console.ui.screens.logs import Logs
 
 if TYPE_CHECKING:
     from textual.app import App
-    from textual.screen import Screen
 
     from console.control.port import Control
     from console.model.clock import Clock
+    from console.ui.screens.mode_screen import ModeScreen
     from console.ui.sight import Sight
     from console.ui.theme import Ink
-
-
-class ModeScreen(Protocol):
-    """What every screen of a mode is, beside a screen of the toolkit.
-
-    Attributes:
-        moves: what it does itself, by verb; verbs that only move some other screen are refused.
-    """
-
-    moves: Mapping[str, Callable[[], object]]
-
-    def show(self, sight: Sight) -> None:
-        """Hand what was seen to every pane; `sight.server` is the selected server."""
-        ...
-
-    def wear(self, ink: Ink) -> None:
-        """Change the theme."""
-        ...
-
-    def say(self, text: str, good: bool) -> None:
-        """Tell a person how what was asked for has ended."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,4 +157,4 @@ class Modes:
         self._made[verb] = screen
         if isinstance(screen, Logs):
             to_log(screen.one, self._kept)
-        self._app.add_mode(verb, lambda: cast("Screen[None]", screen))
+        self._app.add_mode(verb, lambda: screen)

@@ -29,7 +29,7 @@ from console.ui.theme import Ink
 from console.ui.window import Line, Window
 
 if TYPE_CHECKING:
-    from console.ui.modes import ModeScreen
+    from console.ui.screens.mode_screen import ModeScreen
 
 _STEP = 16
 _POINTED, _SELECTED = "▸", "▪"

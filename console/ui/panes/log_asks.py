@@ -10,7 +10,7 @@ from console.ui.panes.log import Log
 from console.ui.window import Source
 
 if TYPE_CHECKING:
-    from console.ui.modes import ModeScreen
+    from console.ui.screens.mode_screen import ModeScreen
 
 
 class Asks:

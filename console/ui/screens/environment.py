@@ -5,11 +5,8 @@ Owns where the three panes stand; every word in them is render's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-
-from textual.app import ComposeResult
-from textual.screen import Screen
 
 from console.control.port import Control
 from console.model.ask import Question
@@ -29,13 +26,9 @@ from console.render.environment import (
 from console.render.spans import fitted, wrapped
 from console.stream.environment import effective, machine, nccl_version, wanted_of
 from console.stream.state import Server
-from console.ui.panes.header import Header
-from console.ui.panes.keys import Keys
-from console.ui.panes.notice import Notice
-from console.ui.panes.pane import Line, Pane, Resized
-from console.ui.panes.replay import Replay
 from console.ui.panes.text import Text
 from console.ui.screens.dialog import Dialog
+from console.ui.screens.mode_screen import ModeScreen, stand, tall
 from console.ui.screens.variables import Variables
 from console.ui.sight import Sight
 from console.ui.theme import Ink
@@ -43,7 +36,7 @@ from console.ui.theme import Ink
 _FRAME = 2
 
 
-class Environment(Screen[None], inherit_bindings=False):
+class Environment(ModeScreen, inherit_bindings=False):
     """The truth table above, findings below it, the way of the all-reduce last."""
 
     DEFAULT_CSS = """
@@ -52,73 +45,34 @@ class Environment(Screen[None], inherit_bindings=False):
     """
 
     def __init__(self, control: Control, clock: Clock, ink: Ink) -> None:
-        super().__init__()
-        self._control = control
-        self._clock = clock
-        self._sight: Sight | None = None
+        super().__init__(control, clock, ink)
         self._seen: tuple[object, ...] = ()
-        self._filling = False
-        self.maximised: Pane | None = None
-        self.header = Header(ink, "header")
         self.truth = Text(ink, "truth", "Who says what")
         self.findings = Text(ink, "findings", "Findings")
         self.matter = Text(ink, "matter", "Does it matter here?", focusable=False)
-        self.notice = Notice(ink)
-        self.replay = Replay(ink, "replay")
-        self.keys = Keys(ink, "keys")
-        self.moves: Mapping[str, Callable[[], object]] = {
+        self.moves = {
             "logs.page_up": partial(self._scroll, pages=-1),
             "logs.page_down": partial(self._scroll, pages=1),
             "logs.line_up": partial(self._scroll, lines=-1),
             "logs.line_down": partial(self._scroll, lines=1),
-            "view.next": partial(self.focus_next, Pane),
-            "view.previous": partial(self.focus_previous, Pane),
-            "view.maximise": self.maximise,
+            **self.between_panes(),
             "environment.edit": self.edit,
         }
 
-    def compose(self) -> ComposeResult:
-        yield self.header
-        yield self.truth
-        yield self.findings
-        yield self.matter
-        yield self.notice
-        yield self.replay
-        yield self.keys
+    def panes(self) -> tuple[Text, Text, Text]:
+        """The table, its findings, the way of the all-reduce."""
+        return self.truth, self.findings, self.matter
 
-    def show(self, sight: Sight) -> None:
+    def fill(self, sight: Sight) -> None:
         """Hand what was seen to every pane."""
-        self._sight = sight
-        self.truth.display = self.maximised in (None, self.truth)
-        self.findings.display = self.maximised in (None, self.findings)
-        self.matter.display = self.maximised is None
+        stand(self.truth, self.maximised in (None, self.truth))
+        stand(self.findings, self.maximised in (None, self.findings))
+        stand(self.matter, self.maximised is None)
         self._fill_texts(sight)
-        self.header.show(sight)
-        playback = self._control.playback
-        self.replay.display = playback is not None
-        if playback is not None:
-            self.replay.show(sight.now_us, playback)
-        self.notice.show(sight.state, (), self._clock.now_us())
-        self.keys.show()
-
-    def wear(self, ink: Ink) -> None:
-        """Change the theme of every pane."""
-        for widget in (*self.query(Pane), *self.query(Line)):
-            widget.wear(ink)
-
-    def say(self, text: str, good: bool) -> None:
-        """Tell a person how what was asked for has ended."""
-        self.notice.say(text, good, self._clock.now_us())
-
-    def maximise(self) -> None:
-        """Give the focused pane the whole screen, or put it back."""
-        focused = self.focused
-        self.maximised = focused if self.maximised is None and isinstance(focused, Pane) else None
-        self._fill()
 
     def edit(self) -> None:
         """Edit what the selected server is wanted to run with, else what it has."""
-        sight = self._sight
+        sight = self.sight
         server = sight.state.servers.get(sight.server) if sight is not None else None
         if sight is None or server is None:
             return
@@ -145,18 +99,6 @@ class Environment(Screen[None], inherit_bindings=False):
         outcome = await self._control.do("profile", server, given)
         self.say(outcome.text, outcome.ok)
 
-    def on_resized(self, resized: Resized) -> None:
-        """Some pane has another size: once all have theirs, fill them again."""
-        resized.stop()
-        if not self._filling:
-            self._filling = True
-            self.call_later(self._fill)
-
-    def _fill(self) -> None:
-        self._filling = False
-        if self._sight is not None:
-            self.show(self._sight)
-
     def _fill_texts(self, sight: Sight) -> None:
         """The three panes, made anew only when what they are made of has changed."""
         server = sight.state.servers.get(sight.server)
@@ -180,7 +122,7 @@ class Environment(Screen[None], inherit_bindings=False):
         self.findings.put((*about, *(found or none)))
         lines = matter_lines(server, self.matter.room)
         self.matter.put(lines)
-        _tall(self.matter, str(min(len(lines), 4) + _FRAME))
+        tall(self.matter, min(len(lines), 4) + _FRAME)
 
     def _put_truth(self, name: str, server: Server) -> None:
         room = self.truth.room
@@ -190,16 +132,11 @@ class Environment(Screen[None], inherit_bindings=False):
         lines = (*head, *lost, table.heading, *table.lines)
         self.truth.put(lines, (Span(name, Role.DIM),))
         most = max(8, self.size.height // 2)
-        _tall(self.truth, "1fr" if self.maximised else str(min(len(lines) + _FRAME, most)))
+        tall(self.truth, None if self.maximised else min(len(lines) + _FRAME, most))
 
     def _scroll(self, *, lines: int = 0, pages: int = 0) -> None:
         pane = self.findings if self.focused is self.findings else self.truth
         pane.scroll(lines=lines, pages=pages)
-
-
-def _tall(pane: Pane, height: str) -> None:
-    if str(pane.styles.height) != height:
-        pane.styles.height = height
 
 
 def _said(text: str, room: int, role: Role = Role.DIM) -> tuple[Spans, ...]:

@@ -5,24 +5,16 @@ Owns which of the three is shown; what a log pane does is the pane's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.screen import Screen
 
 from console.control.port import Control
 from console.model.clock import Clock
-from console.ui.panes.header import Header
-from console.ui.panes.keys import Keys
 from console.ui.panes.log import Log
 from console.ui.panes.log_keys import log_moves
 from console.ui.panes.log_merged import MergedLog
-from console.ui.panes.notice import Notice
-from console.ui.panes.pane import Line, Pane, Resized
-from console.ui.panes.replay import Replay
+from console.ui.screens.mode_screen import ModeScreen, stand
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 
@@ -31,7 +23,7 @@ _LEAST_WIDE = 40
 _LAYOUTS = ("one log", "all logs merged by arrival", "logs side by side")
 
 
-class Logs(Screen[None], inherit_bindings=False):
+class Logs(ModeScreen, inherit_bindings=False):
     """The logs."""
 
     DEFAULT_CSS = """
@@ -40,33 +32,18 @@ class Logs(Screen[None], inherit_bindings=False):
     """
 
     def __init__(self, control: Control, clock: Clock, ink: Ink) -> None:
-        super().__init__()
-        self._control = control
-        self._clock = clock
-        self._sight: Sight | None = None
-        self._filling = False
+        super().__init__(control, clock, ink)
         self.layout_shown = 0
-        self.header = Header(ink, "header")
         self.one = Log(ink, clock, "log")
         self.merged = MergedLog(ink, clock)
         self.beside = [Log(ink, clock, f"beside-{place}") for place in range(MOST_BESIDE)]
-        self.panes = Horizontal(self.one, self.merged, *self.beside, id="panes")
-        self.notice = Notice(ink)
-        self.replay = Replay(ink, "replay")
-        self.keys = Keys(ink, "keys")
-        self.moves: Mapping[str, Callable[[], object]] = {
-            **log_moves(lambda: self.active),
-            "logs.layout": self.lay_out,
-            "view.next": partial(self.focus_next, Pane),
-            "view.previous": partial(self.focus_previous, Pane),
-        }
+        moves = {**log_moves(lambda: self.active), **self.between_panes()}
+        del moves["view.maximise"]  # a log alone is one of the layouts
+        self.moves = {**moves, "logs.layout": self.lay_out}
 
-    def compose(self) -> ComposeResult:
-        yield self.header
-        yield self.panes
-        yield self.notice
-        yield self.replay
-        yield self.keys
+    def panes(self) -> tuple[Horizontal]:
+        """All layouts in one row; those that are not shown take no room."""
+        return (Horizontal(self.one, self.merged, *self.beside, id="panes"),)
 
     def on_mount(self) -> None:
         self._stand(())
@@ -83,12 +60,11 @@ class Logs(Screen[None], inherit_bindings=False):
         """One log, all merged, or side by side: the next of the three."""
         self.layout_shown = (self.layout_shown + 1) % len(_LAYOUTS)
         self.say(_LAYOUTS[self.layout_shown], good=True)
-        self._fill()
+        self.again()
         self.active.focus()
 
-    def show(self, sight: Sight) -> None:
+    def fill(self, sight: Sight) -> None:
         """Hand what was seen to every pane in sight."""
-        self._sight = sight
         names = self._beside(sight)
         self._stand(names)
         match self.layout_shown:
@@ -99,31 +75,11 @@ class Logs(Screen[None], inherit_bindings=False):
             case _:
                 for pane, name in zip(self.beside, names, strict=False):
                     pane.show(replace(sight, server=name))
-        self.header.show(sight)
-        playback = self._control.playback
-        self.replay.display = playback is not None
-        if playback is not None:
-            self.replay.show(sight.now_us, playback)
-        self.notice.show(sight.state, (), self._clock.now_us())
-        # A line that came and went would move what is read.
+
+    def show(self, sight: Sight) -> None:
+        """As everywhere; but a line that came and went would move what is read."""
+        super().show(sight)
         self.notice.display = True
-        self.keys.show()
-
-    def wear(self, ink: Ink) -> None:
-        """Change the theme of every pane."""
-        for widget in (*self.query(Pane), *self.query(Line)):
-            widget.wear(ink)
-
-    def say(self, text: str, good: bool) -> None:
-        """Tell a person how what was asked for has ended."""
-        self.notice.say(text, good, self._clock.now_us())
-
-    def on_resized(self, resized: Resized) -> None:
-        """Some pane has another size: once all have theirs, fill them again."""
-        resized.stop()
-        if not self._filling:
-            self._filling = True
-            self.call_later(self._fill)
 
     def _beside(self, sight: Sight) -> tuple[str, ...]:
         """The servers whose logs fit beside each other: the selected one and those after it."""
@@ -138,10 +94,4 @@ class Logs(Screen[None], inherit_bindings=False):
         shown = [self.layout_shown == 0, self.layout_shown == 1]
         shown += [self.layout_shown == 2 and n < max(1, len(names)) for n in range(MOST_BESIDE)]
         for pane, stands in zip((self.one, self.merged, *self.beside), shown, strict=True):
-            if pane.display != stands:
-                pane.display = stands
-
-    def _fill(self) -> None:
-        self._filling = False
-        if self._sight is not None:
-            self.show(self._sight)
+            stand(pane, stands)
