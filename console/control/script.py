@@ -66,11 +66,7 @@ class _Check:
         self.targets: tuple[str, ...] = ()
 
     def script(self) -> Script:
-        top = self.document.top()
-        schema = top.text("schema", required=True)
-        if schema and schema != SCHEMA:
-            top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
-            self.document.refuse()
+        top = self.document.top_of(SCHEMA)
         name = top.text("name", Path(self.document.file).stem)
         self.targets = self._targets(top)
         on_fail = top.choice("on_fail", OnFail, OnFail.STOP) or OnFail.STOP

@@ -19,13 +19,13 @@ from console.model.failure import Failure, WireError
 from console.model.fleet import Arm, Engine, Fleet, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.model.waiting import sleep_or
 from console.nccl.catalogue import is_allowed
 from console.nccl.importing.environ import PARTLY, entries, unreadable
 from console.nccl.importing.read import import_source
 from console.services.environ_said import CutShort, File, Process, Said, read_said
 from console.services.environ_script import environ_argv
 from console.services.ranks import named
-from console.services.waiting import sleep_or
 from console.stream.environment import GONE
 from console.stream.events import Event
 from console.stream.fact import NOTHING, Completeness, Pairs

@@ -13,7 +13,7 @@ from console.model.clock import Clock, Pace
 from console.model.fleet import Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.services.waiting import sleep_or
+from console.model.waiting import sleep_or
 from console.stream.fact import NOTHING
 from console.stream.server_events import HealthSeen
 from console.transport.http import Answer, AnswerError, Http

@@ -14,10 +14,10 @@ from console.engines.metrics import MAX_BYTES, Worker, read_metrics
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure
 from console.model.fleet import Server
+from console.model.waiting import sleep_or
 from console.services.engine import MOST_BYTES, key_text
 from console.services.figures import Polls, Reading, merged
 from console.services.pulse import Pulse
-from console.services.waiting import sleep_or
 from console.stream.events import Event
 from console.transport.http import Answer, AnswerError, Http
 

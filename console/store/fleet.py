@@ -46,11 +46,7 @@ def read_fleet(document: Document) -> Fleet:
     Raises:
         BadFile: with every mistake's place.
     """
-    top = document.top()
-    schema = top.text("schema", required=True)
-    if schema and schema != SCHEMA:
-        top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
-        document.refuse()
+    top = document.top_of(SCHEMA)
     name = top.text("name", Path(document.file).name)
     hosts = tuple(map(_host, top.tables("host")))
     slots = tuple(_slot(table, [host.name for host in hosts]) for table in top.tables("slot"))

@@ -57,11 +57,7 @@ def read_profiles(document: Document) -> Profiles:
     Raises:
         BadFile: with every mistake's place.
     """
-    top = document.top()
-    schema = top.text("schema", required=True)
-    if schema and schema != SCHEMA:
-        top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
-        document.refuse()
+    top = document.top_of(SCHEMA)
     found: dict[str, Profile] = {}
     for table in top.tables("profile"):
         profile = _profile(table)

@@ -45,11 +45,7 @@ def read_settings(document: Document) -> Settings:
     Raises:
         BadFile: with every mistake's place.
     """
-    top = document.top()
-    schema = top.text("schema", required=True)
-    if schema and schema != SCHEMA:
-        top.complain("schema", f'schema: "{SCHEMA}" was expected, not "{schema}"')
-        document.refuse()
+    top = document.top_of(SCHEMA)
     settings = Settings()
     settings = replace(
         settings,

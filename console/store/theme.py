@@ -107,10 +107,7 @@ def read_theme(path: Path) -> Theme:
         BadFile: every mistake with its line, key and value.
     """
     document = load(path)
-    top = document.top()
-    schema = top.text("schema", required=True)
-    if schema and schema != SCHEMA:
-        top.complain("schema", f'schema: "{schema}" is not "{SCHEMA}"')
+    top = document.top_of(SCHEMA)
     dark = top.flag("dark", True)
     ansi = top.flag("ansi")
     tables = {key: _section(top, key, ansi) for key in ("colors", "status", "chart", "log")}

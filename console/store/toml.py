@@ -91,6 +91,19 @@ class Document:
         """The whole file as a table to read from."""
         return Table(self, self.table, ())
 
+    def top_of(self, schema: str) -> Table:
+        """The whole file as a table to read from; its `schema` is taken.
+
+        Raises:
+            BadFile: it names no schema or another one, so that its keys would mean nothing.
+        """
+        top = self.top()
+        named = top.text("schema", required=True)
+        if named and named != schema:
+            top.complain("schema", f'schema: "{schema}" was expected, not "{named}"')
+            self.refuse()
+        return top
+
 
 def load(path: str | Path) -> Document:
     """Read and parse a file.

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from typing import Generic, Protocol, TypeVar
 
 from console.model.clock import US_PER_S, Clock, Pace
 from console.model.failure import Failure, WireError
+from console.model.waiting import first_of, sleep_or
 from console.transport.wire import LinkSeen, LinkState
 
 _LOOKS = 2.5
@@ -199,14 +200,14 @@ class Link(Generic[D]):
         """Wait before the next attempt: doubling, never beyond the most, spread by a half."""
         grown_s = self._pace.reconnect_first_s * 2.0 ** min(attempt - 1, 62)
         pause_s = min(grown_s, self._pace.reconnect_most_s) * random.uniform(0.5, 1.0)
-        await _first(self._clock.sleep(pause_s), self._now.wait())
+        await sleep_or(self._clock, pause_s, self._now)
 
     async def _lost(self, dialled: D) -> str:
         """Return when the connection has ended, or is dead after this machine slept."""
         losing = asyncio.ensure_future(dialled.lost())
         try:
             while True:
-                await _first(asyncio.wait({losing}), self._woken.wait())
+                await first_of(asyncio.wait({losing}), self._woken.wait())
                 if losing.done():
                     return losing.result()
                 self._woken.clear()
@@ -232,14 +233,3 @@ class Link(Generic[D]):
             if self._slept_s > _ASLEEP * self._pace.keepalive_s:
                 self._woken.set()
                 self._now.set()
-
-
-async def _first(*waits: Awaitable[object]) -> None:
-    """Return when the first is over; the others are cancelled."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -118,7 +118,6 @@ def fleet(url: str) -> Fleet:
 
 @settings(
     max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(events=st.lists(any_event(), min_size=1, max_size=12))

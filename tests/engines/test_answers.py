@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console.engines import answers
@@ -107,7 +107,6 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_no_json_raises(found: object) -> None:
     body = json.dumps(found)

@@ -178,7 +178,6 @@ def decode_lines(draw: st.DrawFn) -> tuple[str, DecodeSeen, str]:
     return text, fact, ranks.strip()
 
 
-@settings(deadline=None)
 @given(decode_lines())
 def test_any_decode_line_is_read_and_both_ways_agree(
     made: tuple[str, DecodeSeen, str],
@@ -204,7 +203,6 @@ WRAPPERS = (
 )
 
 
-@settings(deadline=None)
 @given(decode_lines(), st.sampled_from(WRAPPERS))
 def test_wrappers_are_seen_through(made: tuple[str, DecodeSeen, str], wrapper: str) -> None:
     text, fact, ranks = made
@@ -224,7 +222,6 @@ def test_json_logs_of_docker_and_journal_bytes() -> None:
     assert line.head.source == "sglang"
 
 
-@settings(deadline=None)
 @given(st.lists(decode_lines(), min_size=2, max_size=4))
 def test_lines_without_newlines_between_them(made: list[tuple[str, DecodeSeen, str]]) -> None:
     """Several processes write into one line: each head begins a piece."""
@@ -232,7 +229,6 @@ def test_lines_without_newlines_between_them(made: list[tuple[str, DecodeSeen, s
     assert [line.fact for line in lines] == [fact for _, fact, _ in made]
 
 
-@settings(deadline=None)
 @given(decode_lines(), st.integers(0, 400))
 def test_a_torn_line_gives_no_number_or_the_right_ones(
     made: tuple[str, DecodeSeen, str], cut: int
@@ -245,7 +241,6 @@ def test_a_torn_line_gives_no_number_or_the_right_ones(
             assert str(fact.queue).startswith(str(line.fact.queue))
 
 
-@settings(deadline=None)
 @given(decode_lines(), decode_lines(), st.data())
 def test_a_line_torn_by_another_rank_keeps_the_other(
     first: tuple[str, DecodeSeen, str], second: tuple[str, DecodeSeen, str], data: st.DataObject
@@ -262,7 +257,6 @@ def bar(label: str, done: int, total: int, *, completed: bool) -> str:
     return f"{label}: {pct:3d}{middle} {done}/{total} [00:{done % 60:02d}<00:09,  1.50s/it]"
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["Loading safetensors checkpoint shards", "Capturing batches (bs=8)"]),
     st.integers(1, 300),
@@ -397,7 +391,7 @@ PIECES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)  # a few examples are 100 KB
+@settings(max_examples=400)  # a few examples are 100 KB
 @given(PIECES)
 @example("[2026-01-01 00:00:00] server_args={" + "'a': {" * 5000)
 @example("[2026-01-01 00:00:00] server_args=ServerArgs(a=" + "[" * 20000)

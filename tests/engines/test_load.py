@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console.engines.eta import Earlier, closest, durations, eta, stalled, waiting_for
@@ -84,7 +84,6 @@ def test_a_rank_that_has_not_loaded_is_named() -> None:
     assert why == ("no progress for 8 min in weights: target 1/2 ranks, waiting for TP1")
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(NEW)))
 def test_a_load_never_goes_back(cut: int) -> None:
     """Whatever is cut off at the end, stages are a prefix of the whole load's stages."""
@@ -93,7 +92,6 @@ def test_a_load_never_goes_back(cut: int) -> None:
     assert part == whole[: len(part)]
 
 
-@settings(deadline=None)
 @given(st.permutations(NEW[3:6]), st.permutations(NEW[7:12]))
 def test_the_order_of_ranks_does_not_matter_for_the_count(
     before: list[str], after: list[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console.engines.aliases import CANON
@@ -166,7 +166,6 @@ def test_quantiles_lie_inside_their_bucket() -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0.001, 9.0), min_size=1, max_size=60), st.floats(0.01, 1.0))
 def test_a_quantile_is_never_further_off_than_its_bucket(values: list[float], q: float) -> None:
     bounds = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, float("inf")]
@@ -232,7 +231,6 @@ SNIPPETS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(SNIPPETS | st.text(max_size=8), max_size=40).map("".join))
 def test_no_body_raises(body: str) -> None:
     seen = read_metrics(200, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console.engines.nvidia import (
@@ -179,7 +179,6 @@ def test_pairs_without_peer_access() -> None:
     assert meaning("NV18") == "18 NVLinks"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=80))
 def test_no_text_raises(output: str, line: str) -> None:
     parse_gpus("index, memory.used [MiB]\n" + output)

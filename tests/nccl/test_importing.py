@@ -36,7 +36,7 @@ def states(text: str, file: str) -> dict[str, tuple[str, str]]:
     return {one.name: (one.state.value, one.value or one.raw) for one in found}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(TOKENS, max_size=40).map(" ".join) | st.text(max_size=200),
     st.sampled_from(FORMATS),
@@ -51,7 +51,7 @@ def test_any_text_in_any_format_gives_an_answer(text: str, kind: str) -> None:
         assert finding.why
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=300))
 def test_any_bytes_give_an_answer(data: bytes) -> None:
     assert import_source(data + b" NCCL_PROTO=LL", "notes").format in FORMATS

@@ -26,7 +26,7 @@ VALUES = st.text(max_size=30) | st.text(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(NAMES, VALUES, max_size=6), st.sampled_from(sorted(FORMATS)))
 def test_every_export_is_read_back(env: dict[str, str], to: str) -> None:
     exported = export(env, to)

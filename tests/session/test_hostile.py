@@ -101,7 +101,7 @@ def quietly(*arguments: str | Path) -> tuple[int, str]:
     return code, out.getvalue()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_INPUT)
+@settings(max_examples=60, suppress_health_check=SLOW_INPUT)
 @given(parts=ANY_FILE)
 def test_no_bytes_after_the_header_give_a_traceback(tmp_path: Path, parts: list[bytes]) -> None:
     path = tmp_path / f"h{next(_NUMBERS)}.toml"
@@ -122,7 +122,7 @@ def test_no_bytes_after_the_header_give_a_traceback(tmp_path: Path, parts: list[
         assert not [char for char in text if ord(char) < 32 and char not in "\n\t"]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_INPUT)
+@settings(max_examples=60, suppress_health_check=SLOW_INPUT)
 @given(parts=ANY_FILE, data=st.data())
 def test_the_player_goes_anywhere_in_any_file(
     tmp_path: Path, parts: list[bytes], data: st.DataObject

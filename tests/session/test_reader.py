@@ -80,9 +80,7 @@ def test_every_sample(path: Path) -> None:
     assert found(path)[0] == ("opened", 1, 0)
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(any_event(), min_size=1, max_size=10))
 def test_every_kind_reads_as_the_console_reads_it(tmp_path: Path, events: list[Event]) -> None:
     path = tmp_path / f"s{next(_NUMBERS)}.toml"
@@ -96,9 +94,7 @@ def test_every_kind_reads_as_the_console_reads_it(tmp_path: Path, events: list[E
                 assert record_[name] == value
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file(tmp_path: Path, data: st.DataObject) -> None:
     raw = bytearray((ROOT / "sample_sessions" / "story.toml").read_bytes())

@@ -102,7 +102,7 @@ async def written_for(stage: Stage) -> str:
     return "".join(seen)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(st.lists(HOSTILE, min_size=4, max_size=36))
 def test_the_driver_writes_only_what_is_meant(lines: list[bytes]) -> None:
     written = asyncio.run(written_for(stage_of(lines)))

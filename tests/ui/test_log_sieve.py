@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console.model.clock import ManualClock, SystemClock
@@ -152,7 +152,6 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STEPS)
 def test_what_is_read_never_moves_though_the_ring_wraps_and_a_search_runs(
     steps: list[tuple[str, int]],
