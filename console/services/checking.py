@@ -13,6 +13,14 @@ from console.model.clock import Clock, Pace
 from console.model.exits import Exit
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host, LogSource
+from console.services.checking_script import (
+    cmdline_argv,
+    listening_argv,
+    listening_script,
+    missing_argv,
+    name_argv,
+    readable_argv,
+)
 from console.services.engine import Found, find
 from console.transport.http import AnswerError, Http
 from console.transport.wire import Wire
@@ -33,27 +41,6 @@ _MENDS = {
     Failure.AUTH: "this login is refused: is the key loaded (ssh-add -l), is the user right?",
     Failure.CONFIG: "mend the entry of this alias in the ssh configuration",
 }
-_TOOLS = 'for tool in "$@"; do command -v "$tool" >/dev/null 2>&1 || echo "$tool"; done'
-_READABLE = """
-if [ ! -e "$1" ]; then echo missing; elif [ ! -r "$1" ]; then echo unreadable; else echo ok; fi
-"""
-_RUNNING = r"""
-hex=$(printf ':%04X' "$1")
-inodes=$(awk -v p="$hex" '$4 == "0A" && substr($2, length($2) - 4) == p && $10 != "0" \
-    { printf "%s ", $10 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
-[ -n "$inodes" ] || exit 0
-pid=$(ls -l /proc/[0-9]*/fd 2>/dev/null | awk -v wanted="$inodes" '
-  BEGIN { n = split(wanted, list, " "); for (i = 1; i <= n; i++) held["socket:[" list[i] "]"] = 1 }
-  /^\/proc\// { split($0, path, "/"); one = path[3] }
-  $NF in held { print one }' | sort -n | head -n 1)
-[ -n "$pid" ] || exit 0
-echo "$pid"
-readlink "/proc/$pid/cwd"
-for out in 1 2; do
-  log=$(readlink "/proc/$pid/fd/$out")
-  case $log in *' (deleted)'|/dev/*) ;; /*) echo "$log"; break ;; esac
-done
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +75,7 @@ async def reached(wire: Wire, deadline_s: float) -> Check:
     """Whether a command can be run on the host."""
     name = "local" if not wire.host.ssh else f"ssh {wire.host.ssh}"
     try:
-        done = await wire.run(["sh", "-c", "uname -n"], deadline_s=deadline_s)
+        done = await wire.run(name_argv(), deadline_s=deadline_s)
     except WireError as error:
         mend = "; ".join(error.detail) or _MENDS.get(error.kind, "")
         return Check(name, False, f"{error.kind.value}: {error.why}", mend, Exit.UNREACHABLE)
@@ -101,7 +88,7 @@ async def reached(wire: Wire, deadline_s: float) -> Check:
 async def tools(wire: Wire, deadline_s: float) -> list[Check]:
     """Whether the host has the programs that are used there."""
     asked = (*NEEDED, AWK, PYTHON)
-    done = await wire.run(["sh", "-c", _TOOLS, "sh", *asked], deadline_s=deadline_s)
+    done = await wire.run(missing_argv(asked), deadline_s=deadline_s)
     missing = _text(done.out).split()
     lacking = [tool for tool in NEEDED if tool in missing]
     found = [
@@ -147,12 +134,12 @@ async def log_found(wire: Wire, log: LogSource | None, deadline_s: float) -> Che
         return Check("log", None, "none in the fleet file", "name one: log = …, for load progress")
     if not log.path:
         command = log.argv[0]
-        done = await wire.run(["sh", "-c", _TOOLS, "sh", command], deadline_s=deadline_s)
+        done = await wire.run(missing_argv([command]), deadline_s=deadline_s)
         if _text(done.out):
             mend = f"install {command} on the host"
             return Check("log", False, f"{command} is not there", mend, Exit.STEP)
         return Check("log", True, f"printed by {command}")
-    done = await wire.run(["sh", "-c", _READABLE, "sh", log.path], deadline_s=deadline_s)
+    done = await wire.run(readable_argv(log.path), deadline_s=deadline_s)
     match _text(done.out):
         case "ok":
             return Check("log", True, log.path)
@@ -169,13 +156,14 @@ async def log_found(wire: Wire, log: LogSource | None, deadline_s: float) -> Che
 
 async def listening(wire: Wire, port: int, deadline_s: float) -> Process | None:
     """The process that listens on a port of the host, as far as it can be seen."""
-    done = await wire.run(["sh", "-s", str(port)], stdin=_RUNNING.encode(), deadline_s=deadline_s)
-    pid, cwd, log = (*done.out.decode("utf-8", "replace").splitlines(), "", "", "")[:3]
-    if not pid.isdecimal():
+    done = await wire.run(listening_argv(port), stdin=listening_script(), deadline_s=deadline_s)
+    word, cwd, log = (*done.out.decode("utf-8", "replace").splitlines(), "", "", "")[:3]
+    if not word.isdecimal():
         return None
-    told = await wire.run(["cat", f"/proc/{pid}/cmdline"], deadline_s=deadline_s)
+    pid = int(word)
+    told = await wire.run(cmdline_argv(pid), deadline_s=deadline_s)
     argv: Sequence[str] = told.out.decode("utf-8", "replace").rstrip("\0").split("\0")
-    return Process(int(pid), tuple(argv) if told.out else (), cwd, log)
+    return Process(pid, tuple(argv) if told.out else (), cwd, log)
 
 
 def _text(raw: bytes) -> str:

@@ -23,15 +23,14 @@ from console.model.clock import US_PER_S, Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.services.gpu_script import apps_argv, fields_argv, query_argv
 from console.services.parts import Out, Parts
 from console.services.topology import joined
 from console.stream.events import Event
 from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen
 from console.transport.wire import Use, Wire
 
-_TOOL = "nvidia-smi"
 _FIXED = ("memory_total_mib", "power_limit_w", "clock_max_mhz", "pcie_gen_max", "pcie_width_max")
-_APPS = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory"
 _MOST_APPS = 64
 
 
@@ -68,14 +67,12 @@ async def gpus(wire: Wire, clock: Clock, pace: Pace, masks: Masks) -> AsyncGener
 
 async def _fields(wire: Wire, pace: Pace) -> tuple[str, ...] | NoGpus:
     """The fields that this driver knows; asking for another makes it refuse the whole query."""
-    help_text = await wire.run((_TOOL, "--help-query-gpu"), deadline_s=pace.read_deadline_s)
+    help_text = await wire.run(fields_argv(), deadline_s=pace.read_deadline_s)
     fields = query_fields(help_text.out.decode("utf-8", "replace"))
     if help_text.code in (126, 127) or not fields:
         said = (help_text.out + help_text.err).decode("utf-8", "replace")
         return NoGpus("this host has no nvidia-smi" if help_text.code == 127 else explain(said))
-    first = await wire.run(
-        (_TOOL, f"--query-gpu={','.join(fields)}", "--format=csv"), deadline_s=pace.read_deadline_s
-    )
+    first = await wire.run(query_argv(fields), deadline_s=pace.read_deadline_s)
     said = (first.out + first.err).decode("utf-8", "replace")
     found = parse_gpus(said)
     if isinstance(found, NoGpus):
@@ -88,9 +85,8 @@ async def _follow(
 ) -> AsyncGenerator[Event, None]:
     """Readings as nvidia-smi prints them; ends when it ends."""
     every_ms = max(20, round(pace.gpu_s * 1000))
-    argv = (_TOOL, f"--query-gpu={','.join(fields)}", "--format=csv", "-lms", str(every_ms))
     apps_us, asked = clock.now_us(), False
-    parts = Parts(await wire.open(argv, use=Use.TAIL))
+    parts = Parts(await wire.open(query_argv(fields, every_ms), use=Use.TAIL))
     rest = b""
     try:
         while True:
@@ -117,8 +113,7 @@ async def _follow(
 
 
 async def _apps(wire: Wire, pace: Pace, watched: _Gpus) -> list[Event]:
-    argv = (_TOOL, _APPS, "--format=csv,noheader,nounits")
-    done = await wire.run(argv, deadline_s=pace.read_deadline_s)
+    done = await wire.run(apps_argv(), deadline_s=pace.read_deadline_s)
     return list(watched.apps(done.out.decode("utf-8", "replace").splitlines()))
 
 
@@ -126,7 +121,7 @@ class _Gpus:
     """The GPUs of one host as they were last read; only what changed becomes an event."""
 
     def __init__(self, host: Clean, masks: Masks) -> None:
-        self.why = f"{_TOOL} ended"
+        self.why = "nvidia-smi ended"
         self._host = host
         self._masks = masks
         self._header: tuple[str, ...] = ()

@@ -20,7 +20,13 @@ from console.model.mask import Masks
 from console.model.text import Clean, clean, clean_lines
 from console.services.environ_said import CutShort, Said, read_said
 from console.services.environ_script import environ_argv
-from console.services.process_script import look_argv, members_argv, signal_argv
+from console.services.process_script import (
+    last_lines_argv,
+    look_argv,
+    members_argv,
+    signal_argv,
+    size_argv,
+)
 from console.transport.wire import Use, Wire
 
 T = TypeVar("T")
@@ -254,7 +260,7 @@ class HostCommands:
 
     async def last_lines(self, path: str, count: int) -> tuple[Clean, ...]:
         """The last lines of a file on the host; none where it cannot be read."""
-        argv = ["tail", "-n", str(count), "--", path]
+        argv = last_lines_argv(path, count)
         deadline_s = self.pace.read_deadline_s * self.pace.scale
         done = await self.again(lambda: self.wire.run(argv, deadline_s=deadline_s, use=Use.ACT))
         return tuple(clean_lines(done.out.splitlines()[-count:], self.masks))
@@ -262,7 +268,7 @@ class HostCommands:
     async def size(self, path: str) -> int:
         """Bytes of a file on the host; 0 where it cannot be read."""
         deadline_s = self.pace.read_deadline_s * self.pace.scale
-        argv = ["wc", "-c", path]
+        argv = size_argv(path)
         done = await self.again(lambda: self.wire.run(argv, deadline_s=deadline_s, use=Use.ACT))
         word = done.out.decode("utf-8", "replace").strip().partition(" ")[0]
         return int(word) if _NUMBER.fullmatch(word) else 0

@@ -47,6 +47,7 @@ echo "@end"
     SUM,
 )
 
+# `kill -s SIG -- -GROUP` is none to BusyBox, `kill -s SIG -GROUP` none to dash; this is one to all.
 _SIGNAL = (
     r"""
 export LC_ALL=C;
@@ -60,7 +61,7 @@ case $b in "0 X"|*" Z") echo "@gone $p"; continue;; esac;
 if [ "${b% *}" != "${y%%:*}" ]; then echo "@reused $p"; continue; fi;
 if [ "$(sum "$p")" != "${y#*:}" ]; then echo "@renamed $p"; continue; fi;
 t=$p; if [ "$group" = 1 ]; then t=-$p; fi;
-if m=$(kill -s "$sig" -- "$t" 2>&1); then echo "@sent $p"; else echo "@refused $p $m"; fi;
+if m=$(kill "-$sig" "$t" 2>&1); then echo "@sent $p"; else echo "@refused $p $m"; fi;
 done;
 echo "@end"
 """,
@@ -99,6 +100,16 @@ def signal_argv(name: str, group: bool, boot_id: str, targets: Iterable[str]) ->
 def members_argv(group: int) -> list[str]:
     """Who is in a process group: `@member PID` each."""
     return command(_MEMBERS, [str(group)])
+
+
+def last_lines_argv(path: str, count: int) -> list[str]:
+    """The last lines of a file."""
+    return ["tail", "-n", str(count), "--", path]
+
+
+def size_argv(path: str) -> list[str]:
+    """The bytes of a file, then its path."""
+    return ["wc", "-c", "--", path]
 
 
 def command(parts: tuple[str, ...], words: Iterable[str]) -> list[str]:

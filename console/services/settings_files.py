@@ -50,9 +50,10 @@ async def find_settings(wire: Wire, folder: str, bounds: Bounds) -> Files:
     async def read(path: str) -> Imported | str:
         async with gate:
             try:
-                argv = ["head", "-c", str(bounds.most_bytes), "--", path]
                 done = await wire.run(
-                    argv, deadline_s=bounds.seconds, most_bytes=2 * bounds.most_bytes
+                    head_argv(path, bounds.most_bytes),
+                    deadline_s=bounds.seconds,
+                    most_bytes=2 * bounds.most_bytes,
                 )
             except WireError as error:
                 return f"{path}: {error.why}"
@@ -77,6 +78,11 @@ def find_argv(folder: str, bounds: Bounds) -> tuple[str, ...]:
         *("-type", "f", "-size", f"-{bounds.most_bytes // 1024}k"),
         *("-exec", "grep", "-l", "NCCL_[A-Z]", "{}", "+"),
     )
+
+
+def head_argv(path: str, most_bytes: int) -> list[str]:
+    """The command that prints the beginning of a file."""
+    return ["head", "-c", str(most_bytes), "--", path]
 
 
 async def _names(wire: Wire, folder: str, bounds: Bounds) -> tuple[list[str], Files]:

@@ -9,12 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from console.engines.nvidia import parse_apps
+from console.services.gpu_script import apps_argv, memory_argv
 from console.services.process import HostCommands
 from console.transport.wire import Use
 
-_APPS = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory"
-_GPUS = "--query-gpu=index,uuid,memory.used"
-_FORM = "--format=csv,noheader,nounits"
 _STUCK_MIB = 1_024
 """Less than this is what a driver holds for itself."""
 
@@ -39,8 +37,8 @@ async def look_at_gpus(host: HostCommands) -> GpuMemory:
     Raises:
         WireError: the host was not reached.
     """
-    gpus = await _ask(host, _GPUS)
-    apps = await _ask(host, _APPS) if gpus is not None else None
+    gpus = await _ask(host, memory_argv())
+    apps = await _ask(host, apps_argv()) if gpus is not None else None
     if gpus is None or apps is None:
         return GpuMemory()
     used: dict[int, int] = {}
@@ -86,8 +84,7 @@ def still_held(
     return tuple(texts), stuck
 
 
-async def _ask(host: HostCommands, query: str) -> list[str] | None:
+async def _ask(host: HostCommands, argv: list[str]) -> list[str] | None:
     deadline_s = host.pace.read_deadline_s * host.pace.scale
-    argv = ("nvidia-smi", query, _FORM)
     done = await host.again(lambda: host.wire.run(argv, deadline_s=deadline_s, use=Use.ACT))
     return done.out.decode("utf-8", "replace").splitlines() if done.code == 0 else None

@@ -29,7 +29,6 @@ from console.transport.wire import Stream, Use, Wire
 MOST_RECORD = 64 * 1024 * 1024
 _READY_S = 20.0
 OWN_PYTHON = sys.executable
-ASK_VERSION = ("python3", "-c", "import sys; print(sys.version_info >= (3, 9))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,11 @@ class Place:
     tunnelled: bool = False
 
 
+def version_argv() -> list[str]:
+    """Whether the host's Python is one that the worker runs on: `True`."""
+    return ["python3", "-c", "import sys; print(sys.version_info >= (3, 9))"]
+
+
 async def place_of(wire: Wire, deadline_s: float) -> Place | None:
     """Where to time requests to servers of this host; None when it has no Python of 3.9 or later.
 
@@ -51,7 +55,7 @@ async def place_of(wire: Wire, deadline_s: float) -> Place | None:
     host = wire.host
     if host.wire is f.Wire.LOCAL and not host.enter:
         return Place("this machine, beside the server", worker_argv(OWN_PYTHON))
-    done = await wire.run(ASK_VERSION, deadline_s=deadline_s)
+    done = await wire.run(version_argv(), deadline_s=deadline_s)
     if done.code != 0 or done.out.strip() != b"True":
         return None
     return Place(f"host {host.name}, beside the server", worker_argv())

@@ -9,12 +9,10 @@ from console.engines.topology import Matrix, parse_matrix
 from console.model.clock import Pace
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.services.gpu_script import links_argv, peers_argv
 from console.stream.fact import Pairs
 from console.stream.host_events import GpusJoined
 from console.transport.wire import Wire
-
-_LINKS = ("nvidia-smi", "topo", "-m")
-_PEERS = ("nvidia-smi", "topo", "-p2p", "r")
 
 
 async def joined(wire: Wire, pace: Pace, masks: Masks) -> GpusJoined | None:
@@ -23,15 +21,15 @@ async def joined(wire: Wire, pace: Pace, masks: Masks) -> GpusJoined | None:
     Raises:
         WireError: the link was lost, or no answer came in time.
     """
-    links = await _matrix(wire, pace, _LINKS)
+    links = await _matrix(wire, pace, links_argv())
     if links is None or len(links.gpus) < 2:
         return None
-    peers = await _matrix(wire, pace, _PEERS)
+    peers = await _matrix(wire, pace, peers_argv())
     host = clean(wire.host.name, masks)
     return GpusJoined(host, _pairs(links, masks), _pairs(peers, masks) if peers else ())
 
 
-async def _matrix(wire: Wire, pace: Pace, argv: tuple[str, ...]) -> Matrix | None:
+async def _matrix(wire: Wire, pace: Pace, argv: list[str]) -> Matrix | None:
     done = await wire.run(argv, deadline_s=pace.read_deadline_s)
     return parse_matrix(done.out.decode("utf-8", "replace"))
 

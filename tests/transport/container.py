@@ -1,7 +1,8 @@
 """A stand-in for a container: a root of BusyBox's, a process namespace, and a way in.
 
-No Docker engine runs here. What docker does is done with unshare and chroot; `docker` is a script
-that takes exactly `docker exec -i NAME COMMAND…` and refuses anything else.
+No Docker engine runs here. What docker does is done with unshare and chroot; `docker`, `kubectl`
+and `srun` are scripts that take exactly `docker exec -i NAME COMMAND…`, `kubectl exec -i NAME --
+COMMAND…` and `srun --jobid 7 --overlap COMMAND…` and refuse anything else.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ _INIT = """\
 mount -t proc proc {root}/proc && mount --bind /dev {root}/dev &&
 exec chroot {root} /bin/sh -c 'echo up; trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done'
 """
-_DOCKER = """\
+_WAY_IN = """\
 #!/bin/sh
-if [ "$1 $2 $3" != "exec -i {name}" ]; then
-    echo "docker: Error response from daemon: No such container: $3" >&2
-    exit 1
-fi
-shift 3
+case "$*" in {words}\\ *) ;; *) echo "Error response from daemon: {refusal}" >&2; exit 1 ;; esac
+shift {count}
 exec nsenter --target {pid} --mount --pid --root --wd "$@"
 """
+WAYS_IN = {
+    "docker": ("exec", "-i", NAME),
+    "kubectl": ("exec", "-i", NAME, "--"),
+    "srun": ("--jobid", "7", "--overlap"),
+}
 
 
 class Container:
@@ -42,14 +45,21 @@ class Container:
     Attributes:
         root: its files, as this machine sees them.
         enter: the argv that gets into it.
+        ways_in: the same by the program's name.
     """
 
     def __init__(self, folder: Path, pid: int) -> None:
         self.root = folder / "root"
-        docker = folder / "docker"
-        docker.write_text(_DOCKER.format(name=NAME, pid=pid))
-        docker.chmod(0o755)
-        self.enter = (str(docker), "exec", "-i", NAME)
+        self.ways_in: dict[str, tuple[str, ...]] = {}
+        for program, words in WAYS_IN.items():
+            path = folder / program
+            told = "No such container: $3"
+            path.write_text(
+                _WAY_IN.format(words="\\ ".join(words), refusal=told, count=len(words), pid=pid)
+            )
+            path.chmod(0o755)
+            self.ways_in[program] = (str(path), *words)
+        self.enter = self.ways_in["docker"]
 
     def run(self, *argv: str) -> str:
         """What a command in it prints."""
