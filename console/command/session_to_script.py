@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from console.command.session_file import add_output, write
+from console.control.to_script import to_script
 from console.model.exits import Exit
 from console.session.journal import Journal
-from console.session.to_script import to_script
 
 
 def main(argv: Sequence[str]) -> Exit:

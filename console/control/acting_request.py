@@ -29,6 +29,7 @@ class Request:
 
     Attributes:
         wanted: variables put over the recipe's; None leaves one out.
+        given: all of it, as it was asked for.
         roll_back: by itself, once it fails.
         kill_s: KILL is allowed so long after the first TERM; None for never unasked.
     """
@@ -40,6 +41,7 @@ class Request:
     kill_s: float | None = None
     ready_s: float = 900.0
     roll_back: bool = False
+    given: Mapping[str, Argument] = field(default_factory=dict)
 
     @property
     def stops(self) -> bool:
@@ -82,6 +84,7 @@ def read_request(
         seconds("kill_after", None),
         seconds("ready_within", pace.wait_deadline_s) or 0.0,
         on_fail == "rollback",
+        given,
     )
 
 

@@ -19,6 +19,7 @@ from console.control.acting_request import Request
 from console.control.acting_told import told
 from console.control.guard import Refused
 from console.control.port import Outcome
+from console.control.recorded import words
 from console.model.clock import US_PER_S, utc_text
 from console.model.exits import Exit
 from console.model.failure import WireError
@@ -189,7 +190,11 @@ class Turn:
         masks = self.acts.masks
         verb, server = clean(self.request.verb, masks), clean(self.request.server, masks)
         who = clean(self.who, masks)
-        event = ActRequested(Clean(self.act), verb, server, who, clean(confirmed, masks))
+        given = tuple(
+            (clean(name, masks), clean(value, masks))
+            for name, value in words(self.request.verb, self.request.given)
+        )
+        event = ActRequested(Clean(self.act), verb, server, who, clean(confirmed, masks), given)
         self.acts.timeline.emit(event)
 
     def _say(self, phase: str, text: str) -> None:

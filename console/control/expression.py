@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from console.model.verb import REFERENCE
+
 Value = str | int | float
 
 
@@ -49,7 +51,6 @@ class Condition:
     factor: float | None = None
 
 
-_REF = re.compile(r"\$\{([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)\}")
 _OPERAND = r"(?:\$\{[^{}]*\}|-?\d+(?:\.\d+)?|\"[^\"]*\"|'[^']*'|[A-Za-z_][\w .:/-]*?)"
 _COMPARISON = re.compile(
     rf"\s*({_OPERAND})\s*(==|!=|<=|>=|<|>)\s*(?:(-?\d+(?:\.\d+)?)\s*\*\s*)?({_OPERAND})\s*"
@@ -66,7 +67,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 def refs_in(text: str) -> list[Ref]:
     """All references in a text, malformed ones left out."""
-    return [Ref(owner, field) for owner, field in _REF.findall(text)]
+    return [Ref(owner, field) for owner, field in REFERENCE.findall(text)]
 
 
 def conditions(text: str) -> Condition:
@@ -84,7 +85,7 @@ def conditions(text: str) -> Condition:
 
 def _operand(text: str) -> Operand:
     if text.startswith("${"):
-        ref = _REF.fullmatch(text)
+        ref = REFERENCE.fullmatch(text)
         if ref is None:
             raise BadExpression(f'"{text}" is no reference such as "${{id.field}}"')
         return Ref(ref[1], ref[2])
@@ -146,4 +147,4 @@ def fill(text: str, values: Values) -> str:
     Raises:
         Unknown: a reference has no value.
     """
-    return _REF.sub(lambda found: str(look_up(Ref(found[1], found[2]), values)), text)
+    return REFERENCE.sub(lambda found: str(look_up(Ref(found[1], found[2]), values)), text)

@@ -13,6 +13,7 @@ from typing import Protocol
 from console.control.arguments import Step
 from console.control.expression import Unknown, Value, conditions, fill, holds
 from console.control.port import Argument, Control, Outcome
+from console.control.recorded import recorded
 from console.control.script import OnFail, Script
 from console.control.waiting import Wait
 from console.model.exits import Exit
@@ -94,7 +95,8 @@ class Steps:
         emit = self.control.timeline.emit
         name, verb, where = (clean(text, self.masks) for text in (step.id, step.verb, server))
         if not self._playing():
-            emit(StepStarted(name, verb, where))
+            given = recorded(step, self.script.variables, self.masks)
+            emit(StepStarted(name, verb, where, given))
         self.report.step_started(step, server)
         outcome = await self._outcome(step, server)
         for key, value in outcome.results.items():
@@ -133,15 +135,22 @@ class Steps:
         return await self.control.do(step.verb, server, arguments, step.timeout_s)
 
     def _assert(self, texts: Argument) -> Outcome:
+        """In a dry run a condition on what was not done is passed over, and said to be."""
         failed: list[str] = []
+        passed_over: list[str] = []
         assert not isinstance(texts, str | int | float)
         for text in texts:
             try:
                 good, said = holds(conditions(text), self.values)
             except Unknown as error:
-                good, said = self.dry, str(error)
+                good, said = False, str(error)
+                if self.dry:
+                    passed_over.append(f"{text} not looked at: {said}")
+                    continue
             if not good:
                 failed.append(f"{text} fails: {said}")
         if failed:
-            return Outcome(Exit.ASSERTION, clean("; ".join(failed), self.masks))
-        return Outcome(Exit.OK, Clean(f"{len(texts)} held" if len(texts) > 1 else "holds"))
+            return Outcome(Exit.ASSERTION, clean("; ".join(failed + passed_over), self.masks))
+        held = len(texts) - len(passed_over)
+        told = [f"{held} held" if len(texts) > 1 else "holds"] if held else []
+        return Outcome(Exit.OK, clean("; ".join(told + passed_over), self.masks))

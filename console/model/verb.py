@@ -6,8 +6,12 @@ screen or the player and never enter a script.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+
+REFERENCE = re.compile(r"\$\{([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)\}")
+"""How a script refers to a variable, to the run, or to a result of a step before."""
 
 
 class Need(StrEnum):

@@ -97,13 +97,14 @@ class AssumptionStated(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ActRequested(Fact):
-    """A person or a script asked for a change on a host, and how it was confirmed."""
+    """A person or a script asked for a change on a host, how it was confirmed, what was given."""
 
     act: Clean
     verb: Clean
     server: Clean
     who: Clean
     confirmed: Clean
+    arguments: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)

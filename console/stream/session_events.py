@@ -55,11 +55,17 @@ class NoteWritten(Fact):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(Fact):
-    """A script step began."""
+    """A script step began.
+
+    Attributes:
+        arguments: what the script says, its variables filled in and references to other steps as
+            they stand; beside the verb's fields `timeout`, `always`, and `when.1`, `when.2`, ….
+    """
 
     step: Clean
     verb: Clean
     server: Clean
+    arguments: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)

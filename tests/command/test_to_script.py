@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from console.control.replay import Replay
 from console.control.script import load_script
+from console.control.to_script import to_script
 from console.model.clock import ManualClock
 from console.model.fleet import Arm, Engine, Fleet, Host, Server, Slot
 from console.model.mask import Masks
 from console.session.journal import Journal
-from console.session.to_script import to_script
 from console.stream.events import Event
 from console.stream.fact import Standing
 from console.stream.run_events import ActFinished, ActRequested
@@ -176,8 +176,15 @@ tail = { lines = 2 }
 [[step]]
 id = "ready"
 wait = { until = "log:/fired up/", every = "250ms" }
+when = "${up.code} == 200"
+[[step]]
+id = "sure"
+assert = ["${up.code} == ${vars.good}", "${last.count} == 2"]
 [[step]]
 note = "done ${up.code}"
+always = true
+[vars]
+good = 200
 """
 
 
@@ -205,9 +212,87 @@ def test_a_recorded_run_runs_again_to_the_same_end(
     verdicts = live(tmp_path, first, tmp_path / "a.toml")
     second.write_text(to_script(Journal(tmp_path / "a.toml")))
     again = live(tmp_path, second, tmp_path / "b.toml")
-    assert len(verdicts) == 6
+    assert len(verdicts) == 7
     assert again == verdicts
     third = to_script(Journal(tmp_path / "b.toml"))
     assert third.splitlines()[1:] == second.read_text().splitlines()[1:]
     assert 'health = { path = "/v1/models" }' in third
-    assert 'note = "done 200"' in third
+    assert 'note = "done ${up.code}"' in third
+    assert 'assert = ["${up.code} == 200", "${last.count} == 2"]' in third
+    assert 'when = "${up.code} == 200"' in third
+
+
+def started(verb: str, name: str, *given: tuple[str, str], server: str = "base") -> list[Event]:
+    pairs = tuple((c(key), c(value)) for key, value in given)
+    where = c(server)
+    return [
+        StepStarted(c(name), c(verb), where, pairs),
+        StepFinished(c(name), c(verb), where, 0, c("passed")),
+    ]
+
+
+def test_what_a_step_was_given_comes_back_as_it_was(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "s.toml")
+    writing.emit(
+        *started("health", "h", ("expect", "503"), ("timeout", "30s")),
+        *started("health", "h", ("path", "/v1/models")),
+        *started("tail", "step3", ("lines", "7")),
+        *started("wait", "w", ("until", "log:/up in .* s/"), ("every", "0.25s"), ("timeout", "9s")),
+        *started(
+            "bench", "b", ("tokens", "64"), ("within", "0.01"), ("when.1", "${h.code} == 503")
+        ),
+        *started("assert", "step6", ("that.1", "${b.runs} > 2"), ("that.2", "${step3.count} == 7")),
+        *started(
+            "note", "n", ("text", "on ${run.date}: ${b.bench}"), ("always", "true"), server=""
+        ),
+    )
+    text = to_script(Journal(writing.close()))
+    path = tmp_path / "out.toml"
+    path.write_text(text)
+    steps = load_script(path, fleet("http://127.0.0.1:1")).steps
+    assert [step.id for step in steps] == ["h", "h_2", "step3", "w", "b", "step6", "n"]
+    assert [dict(step.arguments) for step in steps] == [
+        {"expect": 503},
+        {"path": "/v1/models"},
+        {"lines": 7},
+        {"until": "log:/up in .* s/", "every": 0.25},
+        {"tokens": 64, "within": 0.01},
+        {"that": ("${b.runs} > 2", "${step3.count} == 7")},
+        {"text": "on ${run.date}: ${b.bench}"},
+    ]
+    assert steps[3].timeout_s == 9.0
+    assert steps[4].when[0].text == "${h.code} == 503"
+    assert steps[6].always
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "said"),
+    [
+        ("note", ("text", "${gone.code}"), 'no step before this one has the id "gone"'),
+        ("wait", ("until", "forever"), '"forever" is nothing to wait for'),
+        ("tail", ("lines", "[[1]]"), "a whole number was expected"),
+        ("tail", ("lines", "2\n[[step]]"), "a whole number was expected"),
+        ("restart", ("env", "HF_TOKEN=<masked>"), "env held a secret, which no session keeps"),
+        ("plan", ("match", "NCCL_*"), '"file" is missing'),
+    ],
+)
+def test_what_makes_no_step_is_said_and_not_written(
+    tmp_path: Path, verb: str, given: tuple[str, str], said: str
+) -> None:
+    writing = Writing(tmp_path / "s.toml")
+    writing.emit(*started(verb, "x", given), *started("health", "h"))
+    lines = to_script(Journal(writing.close())).splitlines()
+    assert lines[4].startswith(f"# 00:00:00.000 {verb} base: ")
+    assert said in lines[4]
+    assert lines.count("[[step]]") == 1
+
+
+def test_an_act_by_a_key_keeps_what_was_asked_for(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "s.toml")
+    given = ((c("env"), c("NCCL_ALGO=Ring -NCCL_PROTO")), (c("kill_after"), c("30s")))
+    writing.emit(
+        ActRequested(c("a1"), c("restart"), c("base"), c("me"), c("typed"), given),
+        ActFinished(c("a1"), c("done"), c("up")),
+    )
+    text = to_script(Journal(writing.close()))
+    assert 'restart = { env = "NCCL_ALGO=Ring -NCCL_PROTO", kill_after = "30s" }' in text

@@ -144,10 +144,14 @@ def test_a_dry_run_looks_and_leaves_out_what_would_be_waited_for(tmp_path: Path)
     path = script(
         tmp_path,
         'id = "up"\nwait = { until = "alive" }\ntimeout = "900s"',
-        'assert = ["${up.code} == 200"]',
+        'assert = ["${up.code} == 200", "1 == 1"]',
         'save = "${run.id}.toml"',
     )
     done = run("--script", path, "--replay", STORY, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("not done: dry run") == 2
     assert "3 passed, 0 failed" in done.stderr
+    said = "1 held; ${up.code} == 200 not looked at: ${up.code} has no value"
+    assert f"assert: passed  {said}" in done.stderr
+    wrong = script(tmp_path, 'assert = ["1 == 2"]')
+    assert run("--script", wrong, "--replay", STORY, "--dry-run").returncode == 1

@@ -1,15 +1,18 @@
 """A recorded night as a script: what its operator or its script did, as steps that run again.
 
 Only what this console has script verbs for becomes a step; everything else stands as a comment,
-so that the script says what it leaves out. Steps that failed that night are comments too.
+so that the script says what it leaves out. Steps that failed that night are comments too. What a
+step was given is taken from its start; of sessions that do not tell it, from how it ended.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from math import ceil
 
+from console.control.guessed import Value, bench_given, step_given, whole
+from console.control.written import NotWritten, Written, referred, verb_of
 from console.model.clock import US_PER_S
 from console.model.text import Clean, plain
 from console.model.verb import VERBS, Verb
@@ -17,7 +20,7 @@ from console.session.journal import Journal
 from console.session.words import position
 from console.stream.codec import quote
 from console.stream.events import Event
-from console.stream.fact import Standing
+from console.stream.fact import Pairs, Standing
 from console.stream.run_events import (
     ActFinished,
     ActRequested,
@@ -27,8 +30,6 @@ from console.stream.run_events import (
 )
 from console.stream.server_events import StandingChanged
 from console.stream.session_events import MarkerPut, NoteWritten, StepFinished, StepStarted
-
-Value = str | int
 
 _KINDS = (
     "act",
@@ -44,9 +45,6 @@ _KINDS = (
 )
 _ID = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _OWN_ID = re.compile(r"step\d+")
-_UNTIL = re.compile(r"(log:/.+?/|[a-z]+): ")
-_HEALTH = re.compile(r"(/\S*) (\d{3}) in ")
-_PROTOCOL = re.compile(r"look|story|quick|confirmed")
 _TOOK = 2
 _LONG_US = 15 * US_PER_S
 _LEAST_S = 60
@@ -85,7 +83,8 @@ class _Telling:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.scripted = "step_end" in journal.index.kinds
-        self.ids: set[str] = set()
+        self.written = Written()
+        self.referred = set(_referred(journal))
         self.inside: StepStarted | None = None
         self.inner: Mapping[str, Value] = {}
         self.benches: dict[str, BenchStarted] = {}
@@ -114,6 +113,8 @@ class _Telling:
             case _ if self.inside is not None:
                 if known is not None and known[0] == self.inside.verb:
                     self.inner = known[2]
+            case ActRequested() if event.arguments and verb_of(event.verb) is not None:
+                yield from self._as_told(event, event.arguments)
             case _ if known is not None:
                 yield from self._step(*known, event.t_us, took_us=self._took(event))
             case StandingChanged() if not self.scripted:
@@ -134,7 +135,7 @@ class _Telling:
                 return event.verb, event.server, {}
             case BenchFinished() if event.bench in self.benches:
                 started = self.benches[event.bench]
-                return "bench", started.server, _bench(started)
+                return "bench", started.server, bench_given(started)
             case VerdictReached():
                 arms = {"baseline": event.baseline, "speculative": event.speculative}
                 named: dict[str, Value] = {
@@ -166,10 +167,13 @@ class _Telling:
             said = _comment(f"{what}: {event.text}")
             yield f"# {position(event.t_us)} failed that night (exit {event.exit}): {said}\n"
             return
+        if verb_of(event.verb) is not None and self.inside is not None and self.inside.arguments:
+            yield from self._as_told(event, self.inside.arguments, event.step)
+            return
         results = {plain(name): plain(value) for name, value in event.results}
-        arguments = self.inner or _arguments(event.verb, plain(event.text), results)
+        arguments = self.inner or step_given(event.verb, plain(event.text), results)
         took_us = event.t_us - self.inside.t_us if self.inside is not None else 0
-        waited_us = _number(results.get("waited_us", "")) or 0
+        waited_us = whole(results.get("waited_us", "")) or 0
         longest_us = max(took_us, waited_us)
         yield from self._step(
             event.verb,
@@ -197,57 +201,43 @@ class _Telling:
             said = _comment(f"{verb} {server}".rstrip())
             yield f"# {position(t_us)} {said}: {why_not or 'no verb of scripts'}\n"
             return
-        yield "[[step]]"
-        if step_id and not _OWN_ID.fullmatch(step_id):
-            yield f'id = "{_unused(step_id, self.ids)}"'
-        if spec.per_server and server:
-            yield f"target = {quote(plain(Clean(server)))}"
+        yield from self._head(spec, server, step_id)
         yield f"{verb} = {_value(spec, arguments)}"
         if took_us is not None:
             seconds = max(_LEAST_S, ceil(_TOOK * took_us / US_PER_S))
             yield f'timeout = "{ceil(seconds / 60)}m"'
         yield ""
 
+    def _as_told(
+        self, event: StepFinished | ActRequested, given: Pairs, was: str = ""
+    ) -> Iterator[str]:
+        """What its start says it was given."""
+        spec = VERBS[event.verb]
+        try:
+            lines = self.written.lines(spec, given)
+        except NotWritten as error:
+            said = _comment(f"{event.verb} {event.server}".rstrip())
+            yield f"# {position(event.t_us)} {said}: {_comment(str(error))}\n"
+            return
+        yield from self._head(spec, event.server, was)
+        yield from (*lines, "")
 
-def _bench(started: BenchStarted) -> dict[str, Value]:
-    """The arguments of a benchmark, as far as its start tells them."""
-    workload = {plain(name): plain(value) for name, value in started.workload}
-    found: dict[str, Value] = {}
-    if _PROTOCOL.fullmatch(started.protocol):
-        found["protocol"] = started.protocol
-    for name in ("runs", "tokens"):
-        number = _number(workload.get(name, ""))
-        if number:
-            found[name] = number
-    return found
-
-
-def _arguments(verb: str, text: str, results: Mapping[str, str]) -> Mapping[str, Value]:
-    """The arguments of a step that passed, as far as its results and its text tell them."""
-    match verb:
-        case "health":
-            found = _HEALTH.match(text)
-            path = {"path": found[1]} if found and found[1] != "/health" else {}
-            return {**path, **_expect(results)}
-        case "tail":
-            count = _number(results.get("count", ""))
-            return {"lines": count} if count else {}
-        case "wait":
-            until = _UNTIL.match(text)
-            return {"until": until[1] if until else "health", **_expect(results)}
-        case "save":
-            return {"file": results.get("file", "")}
-        case _:
-            return {}
+    def _head(self, spec: Verb, server: str, was: str) -> Iterator[str]:
+        """The lines above the verb; an id that nobody gave is left out."""
+        yield "[[step]]"
+        if was and (was in self.referred or not _OWN_ID.fullmatch(was)):
+            step_id = _unused(was, self.written.steps)
+            self.written.add(step_id, was, spec.id)
+            yield f'id = "{step_id}"'
+        if spec.per_server and server:
+            yield f"target = {quote(plain(Clean(server)))}"
 
 
-def _expect(results: Mapping[str, str]) -> dict[str, Value]:
-    code = _number(results.get("code", ""))
-    return {"expect": code} if code not in (None, 200) else {}
-
-
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,18}", text) else None
+def _referred(journal: Journal) -> Iterator[str]:
+    for number in journal.index.of_kind("step"):
+        event = journal.event(number)
+        if isinstance(event, StepStarted):
+            yield from referred(event.arguments)
 
 
 def _why_not(spec: Verb | None, arguments: Mapping[str, Value]) -> str:
@@ -275,12 +265,11 @@ def _unreferring(text: str) -> str:
     return plain(Clean(text)).replace("${", "$ {")
 
 
-def _unused(wanted: str, taken: set[str]) -> str:
+def _unused(wanted: str, taken: Container[str]) -> str:
     step_id = wanted if _ID.fullmatch(wanted) and wanted not in ("vars", "run") else "recorded"
     number, made = 2, step_id
     while made in taken:
         made, number = f"{step_id[:28]}_{number}", number + 1
-    taken.add(made)
     return made
 
 
