@@ -39,5 +39,10 @@ bench: $(VENV)/.dev
 screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.samples.screenshots
 
+# The newest wheel, or VERSIONS="2.27.7 2.32.3"; wheels (350 MB each) stay where NCCL_WHEELS says.
+VERSIONS ?=
+nccl-check: $(VENV)/.dev
+	$(BIN)/python -m tests.nccl.nccl_check $(VERSIONS)
+
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

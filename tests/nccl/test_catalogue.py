@@ -8,6 +8,7 @@ from console.nccl.catalogue import catalogue, is_allowed, is_diagnostic, lookup,
 from console.nccl.check import read_value
 from console.nccl.parse import Outcome
 from console.nccl.version import NEWEST, Version, parse_version
+from tests.nccl.nccl_check import compare, results
 
 LIVE = [v for v in catalogue().values() if v.lives_in(NEWEST)]
 
@@ -16,6 +17,18 @@ def test_counts_of_the_binaries_hold() -> None:
     assert len(catalogue()) == 311
     assert len(LIVE) == 278
     assert sum(v.foreign for v in catalogue().values()) == 5
+
+
+def test_it_names_what_real_libraries_read() -> None:
+    """libnccl.toml is what `make nccl-check` took from the wheels themselves."""
+    held = results()
+    assert str(NEWEST) in held
+    assert len(held[str(NEWEST)]) == 278
+    assert len(held["2.27.7"]) == 170
+    assert len(held) == 23
+    for version, names in held.items():
+        found = compare(version, names)
+        assert (version, found.added, found.gone) == (version, (), ())
 
 
 def test_every_row_is_complete() -> None:
