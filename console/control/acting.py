@@ -6,6 +6,8 @@ act itself, and what the stream and the audit keep of it. One act at a time on a
 
 from __future__ import annotations
 
+import getpass
+import platform
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +18,14 @@ from console.control.acting_turn import Turn
 from console.control.guard import Guard, Refused, never
 from console.control.port import Argument, Outcome
 from console.model.ask import Ask
-from console.model.clock import Clock, Pace
+from console.model.clock import Clock, Pace, utc_text
 from console.model.exits import Exit
 from console.model.failure import WireError
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.store import audit
 from console.stream.run_events import ActRefused
+from console.stream.session_events import Noticed
 from console.stream.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -72,10 +76,6 @@ class Acts:
             self._busy.discard(host)
             self.guard.touch()
 
-    def refuse(self, verb: str, server: str, why: str) -> Outcome:
-        """Refuse an act that was not even begun."""
-        return self._refused(f"refused-{secrets.token_hex(3)}", verb, server, why)
-
     def unlock(self) -> Outcome:
         """Allow acts for a while."""
         self.guard.unlock()
@@ -91,7 +91,36 @@ class Acts:
         text = self.clean(why)
         names = (self.clean(act), self.clean(verb), self.clean(server))
         self.timeline.emit(ActRefused(*names, text))
+        if not self.guard.dry:
+            host = self.watch.fleet.host_of(self.watch.fleet.server(server)).name
+            self.write_down(act, {"host": host, "verb": verb, "server": server}, f"refused: {text}")
         return Outcome(Exit.GUARD, self.clean(f"{verb} refused: {why}"))
+
+    @property
+    def who(self) -> str:
+        """The operator: the user of this console and its machine."""
+        return f"{getpass.getuser()}@{platform.node()}"
+
+    def write_down(
+        self, act: str, fields: Mapping[str, audit.Value], result: str, confirmed: str = ""
+    ) -> bool:
+        """Add a line to the audit; where that cannot be, it is noticed."""
+        record = {
+            "utc": utc_text(self.clock.utc()),
+            "operator": self.who,
+            "act": act,
+            **fields,
+            "confirmed": confirmed,
+            "result": result,
+            "session": self.session,
+        }
+        try:
+            audit.append(record)
+        except OSError as error:
+            why = self.clean(f"cannot be written: {(error.strerror or str(error)).lower()}")
+            self.timeline.emit(Noticed(Clean("audit"), Clean("error"), why))
+            return False
+        return True
 
     def clean(self, text: str) -> Clean:
         """Text of this console or a host, safe and masked."""

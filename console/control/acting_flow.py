@@ -52,7 +52,7 @@ class Flow:
 
     Attributes:
         say: (phase, text) as they come.
-        may: asks a person for one thing more; False where there is none.
+        may: asks a person for one thing more, with the name typed or not; False without one.
         tick: renews the lock; raises when it is lost.
     """
 
@@ -67,7 +67,7 @@ class Flow:
     commands: HostCommands
     launcher: Launcher
     say: Callable[[str, str], None]
-    may: Callable[[str, tuple[str, ...], str], Awaitable[bool]]
+    may: Callable[[str, tuple[str, ...], str, bool], Awaitable[bool]]
     tick: Callable[[], Awaitable[object]]
     kept: Captured | None = None
     started: Launched | None = None
@@ -162,7 +162,7 @@ class Flow:
             if not left or stopper.result.changed or limits.kill_s is not None:
                 return stopper.result
             detail = tuple(f"process {one.identity.pid}: {' '.join(one.argv)}" for one in left)
-            if not await self.may("TERM did not end it. KILL what is left?", detail, "Kill"):
+            if not await self.may("TERM did not end it. KILL what is left?", detail, "Kill", True):
                 return stopper.result
             tree, limits = Tree(left[0], left[1:]), Limits(0.0, 0.0)
 
@@ -241,7 +241,7 @@ class Flow:
         detail = (end.text, *end.lines)
         back = "what ran before" if self.kept is not None else "an empty slot"
         wanted = self.request.roll_back or await self.may(
-            f"{self.request.verb} failed. Back to {back}?", detail, "Roll back"
+            f"{self.request.verb} failed. Back to {back}?", detail, "Roll back", False
         )
         if not wanted:
             pid = self.started.pid if self.started is not None else 0

@@ -7,8 +7,6 @@ does to a server is the flow's.
 from __future__ import annotations
 
 import asyncio
-import getpass
-import platform
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,9 +24,7 @@ from console.model.failure import WireError
 from console.model.text import Clean, clean, plain
 from console.services.launcher import Held, HostRefused, Launcher
 from console.services.process import HostCommands
-from console.store import audit
 from console.stream.run_events import ActAdvanced, ActFinished, ActRequested
-from console.stream.session_events import Noticed
 
 if TYPE_CHECKING:
     from console.control.acting import Acts
@@ -48,7 +44,6 @@ class Turn:
         self.acts = acts
         self.act = act
         self.request = request
-        self.who = f"{getpass.getuser()}@{platform.node()}"
         self.phase = "look"
         self._renewed_us = 0
         wire = acts.watch.wire_of(request.server)
@@ -79,7 +74,8 @@ class Turn:
             now = await self._look()
             if _same(look) != _same(now):
                 raise Refused("what runs in the slot changed while it was confirmed; look again")
-            self._audit("requested", now, confirmed)
+            if not self._audit("requested", now, confirmed):
+                raise Refused("the audit cannot be written")
             self._emit_requested(confirmed)
             end = await self._run(now)
         finally:
@@ -111,11 +107,11 @@ class Turn:
         """Take the host's lock; a stale one only when a person says so."""
         acts = self.acts
         since = utc_text(acts.clock.utc())[:19] + "Z"
-        owner = f"{self.who} since {since}: {self.request.verb} {self.request.server}"
+        owner = f"{self.acts.who} since {since}: {self.request.verb} {self.request.server}"
         held = await self.launcher.lock(self.act, owner)
         if held is not None and held.stale:
             text = f"{_said(held)}. Take it over?"
-            if await acts.guard.may(acts.ask, self.request.server, text, (), "Take over"):
+            if await self._may(text, (), "Take over", False):
                 held = await self.launcher.lock(self.act, owner, held.act)
         if held is not None:
             raise Refused(_said(held))
@@ -128,7 +124,7 @@ class Turn:
         if now_us - self._renewed_us < acts.pace.lock_stale_s / 4 * US_PER_S:
             return
         self._renewed_us = now_us
-        held = await self.launcher.lock(self.act, self.who)
+        held = await self.launcher.lock(self.act, self.acts.who)
         if held is not None:
             raise LockLost(_said(held))
 
@@ -162,9 +158,9 @@ class Turn:
             return f"left in phase {self.phase}: process {flow.started.pid} was started and goes on"
         return f"left in phase {self.phase}"
 
-    async def _may(self, text: str, detail: tuple[str, ...], yes: str) -> bool:
-        lines = [plain(Clean(line)) for line in detail]
-        return await self.acts.guard.may(self.acts.ask, self.request.server, text, lines, yes)
+    async def _may(self, text: str, detail: tuple[str, ...], yes: str, typed: bool) -> bool:
+        acts, lines = self.acts, [plain(Clean(line)) for line in detail]
+        return await acts.guard.may(acts.ask, self.request.server, text, lines, yes, typed=typed)
 
     def _ended(self, look: Look, end: End) -> Outcome:
         self._finish(look, end)
@@ -178,18 +174,14 @@ class Turn:
     def _finish(self, look: Look, end: End) -> None:
         text = clean(end.text, self.acts.masks)
         self.acts.timeline.emit(ActFinished(Clean(self.act), Clean(end.outcome), text))
-        try:
-            self._audit(f"{end.outcome}: {text}", look, "")
-        except Refused as error:
-            why = clean(str(error), self.acts.masks)
-            self.acts.timeline.emit(Noticed(Clean("audit"), Clean("error"), why))
+        self._audit(f"{end.outcome}: {text}", look, "")
         if end.outcome == DONE and self.request.verb != "adopt":
             self.acts.watch.environs.again(self.request.server)
 
     def _emit_requested(self, confirmed: str) -> None:
         masks = self.acts.masks
         verb, server = clean(self.request.verb, masks), clean(self.request.server, masks)
-        who = clean(self.who, masks)
+        who = clean(self.acts.who, masks)
         given = tuple(
             (clean(name, masks), clean(value, masks))
             for name, value in words(self.request.verb, self.request.given)
@@ -204,22 +196,10 @@ class Turn:
         event = ActAdvanced(Clean(self.act), clean(phase, masks), clean(text, masks))
         self.acts.timeline.emit(event)
 
-    def _audit(self, result: str, look: Look, confirmed: str) -> None:
-        """Write it down; an act that cannot be is refused."""
-        acts = self.acts
-        record = audited(self.request, look, acts.masks) | {
-            "utc": utc_text(acts.clock.utc()),
-            "operator": self.who,
-            "act": self.act,
-            "confirmed": confirmed,
-            "result": result,
-            "session": acts.session,
-        }
-        try:
-            audit.append(record)
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise Refused(f"the audit cannot be written: {why}") from error
+    def _audit(self, result: str, look: Look, confirmed: str) -> bool:
+        """Write it down; False where it cannot be."""
+        fields = audited(self.request, look, self.acts.masks)
+        return self.acts.write_down(self.act, fields, result, confirmed)
 
 
 def _same(look: Look) -> tuple[object, ...]:

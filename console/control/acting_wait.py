@@ -166,8 +166,9 @@ class Readiness:
         """Whether a process whose load failed ends by itself, given some time."""
         since_us = self.clock.now_us()
         while await self._alive():
-            if self.clock.now_us() - since_us > self.pace.act_settle_s * US_PER_S:
+            if self.clock.now_us() - since_us > self.pace.kill_grace_s * US_PER_S:
                 return False
+            await self.tick()
             await self.clock.sleep(self.pace.act_look_s)
         return True
 

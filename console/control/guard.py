@@ -27,7 +27,7 @@ class Guard:
 
     Attributes:
         apply: given on the command line; never locked again by itself.
-        yes_targets: servers named on the command line as confirmed.
+        yes_targets: servers named on the command line as confirmed, where no person is.
         dry: everything is looked at and nothing done.
         attended: whether there is a person who could unlock.
     """
@@ -77,7 +77,7 @@ class Guard:
         Raises:
             Refused: the person declined, or there is none and the command line does not name it.
         """
-        if server in self.yes_targets:
+        if server in self.yes_targets and not self.attended:
             return "--yes-target"
         because = f"; the name must be typed: {', '.join(reasons)}" if reasons else ""
         question = Question(
@@ -96,9 +96,21 @@ class Guard:
             raise Refused("not confirmed")
         return "name typed" if reasons else "confirmed"
 
-    async def may(self, ask: Ask, server: str, text: str, detail: Sequence[str], yes: str) -> bool:
-        """Ask in the midst of an act for one thing more; without a person the answer is no."""
-        question = Question(server, text, tuple(detail), choices=("Cancel", yes), deliberate=True)
+    async def may(
+        self, ask: Ask, server: str, text: str, detail: Sequence[str], yes: str, *, typed: bool
+    ) -> bool:
+        """Ask in the midst of an act for one thing more; without a person the answer is no.
+
+        `typed`: the server's name must be typed for it.
+        """
+        question = Question(
+            server,
+            text,
+            tuple(detail),
+            must_type=server if typed else None,
+            choices=("Cancel", yes),
+            deliberate=True,
+        )
         try:
             return await ask.ask(question) == yes
         except NobodyToAsk:

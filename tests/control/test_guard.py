@@ -89,8 +89,19 @@ async def test_any_other_answer_declines(answer: str | None) -> None:
     made, _ = guard(attended=True)
     with pytest.raises(Refused, match="not confirmed"):
         await made.confirm(Person(answer), "stop", "base", [], [])
-    assert not await made.may(Person(answer), "base", "KILL?", [], "Kill")
-    assert await made.may(Person("Kill"), "base", "KILL?", [], "Kill")
+    assert not await made.may(Person(answer), "base", "KILL?", [], "Kill", typed=True)
+
+
+@pytest.mark.parametrize("typed", [True, False])
+async def test_in_the_midst_of_an_act_the_name_is_typed_for_what_cannot_be_taken_back(
+    typed: bool,
+) -> None:
+    made, _ = guard(attended=True)
+    person = Person("Kill")
+    assert await made.may(person, "base", "KILL?", ["process 7"], "Kill", typed=typed)
+    (question,) = person.asked
+    assert question.must_type == ("base" if typed else None)
+    assert question.deliberate
 
 
 async def test_without_a_person_only_the_command_line_confirms_and_only_who_it_names() -> None:
@@ -98,7 +109,13 @@ async def test_without_a_person_only_the_command_line_confirms_and_only_who_it_n
     assert await made.confirm(Nobody(), "stop", "base", [], ["busy"]) == "--yes-target"
     with pytest.raises(Refused, match="--yes-target spec is missing"):
         await made.confirm(Nobody(), "stop", "spec", [], [])
-    assert not await made.may(Nobody(), "base", "KILL?", [], "Kill")
+    assert not await made.may(Nobody(), "base", "KILL?", [], "Kill", typed=False)
+
+
+async def test_where_a_person_is_the_command_line_confirms_nothing_for_them() -> None:
+    made, _ = guard(apply=True, attended=True, yes_targets=frozenset({"base"}))
+    with pytest.raises(Refused, match="not confirmed"):
+        await made.confirm(Person("Cancel"), "stop", "base", [], [])
 
 
 def test_a_server_or_host_can_be_read_only_for_good() -> None:

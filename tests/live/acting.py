@@ -33,7 +33,7 @@ FAST = replace(
     reconnect_most_s=0.2,
     tail_look_s=0.1,
     stop_grace_s=4.0,
-    kill_grace_s=1.0,
+    kill_grace_s=10.0,
     stall_s=20.0,
 )
 

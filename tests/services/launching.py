@@ -20,7 +20,7 @@ from console.transport.wire import Wire
 PACE = replace(Pace(), act_look_s=0.05, stop_grace_s=0.4, kill_grace_s=0.4, act_link_s=5.0)
 
 LISTEN = """
-import os, signal, socket, sys, time
+import os, signal, socket, sys
 port, ways = int(sys.argv[1]), sys.argv[2:]
 if "stubborn" in ways:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -33,12 +33,12 @@ if "orphans" in ways or "left" in ways:
         if os.fork() == 0:
             if "left" in ways:
                 listening.close()
-            time.sleep(600)
+            signal.pause()
             os._exit(0)
 print("out", flush=True)
 print("err", file=sys.stderr, flush=True)
 print("out again", flush=True)
-time.sleep(600)
+signal.pause()
 """
 """A server that listens and does nothing: `stubborn` ignores TERM, `orphans` has two children that
 hold its port, `left` two that do not."""

@@ -261,7 +261,7 @@ async def test_a_signal_goes_to_no_other_process_than_was_looked_at(box: Box) ->
 async def test_a_job_in_the_same_group_survives(box: Box, tmp_path: Path) -> None:
     port = free_port()
     job = tmp_path / "job.py"
-    job.write_text("import time; time.sleep(600)")
+    job.write_text("import signal; signal.pause()")
     line = f"{shlex.join(box.argv(port, 'stubborn'))} & exec {sys.executable} {job}"
     shell = in_background(("/bin/sh", "-c", line), tmp_path / "shell.log", own_session=True)
     try:
