@@ -41,6 +41,7 @@ class Look:
         words: the command line to come, masked.
         base: recipe on the host to start from; "" for the fleet file's.
         no_start: why nothing can be started.
+        load_s: what the last load of that server took, None where none was seen.
     """
 
     server: Server
@@ -142,7 +143,7 @@ class Looker:
                 except HostRefused as error:
                     no_start = str(error)
         loads = earlier_loads(state.servers.get(server.name, Cell()).history)
-        seconds = [sum(seconds for _, seconds in one.stages) for one in loads]
+        seconds = [sum(taken for _, taken in one.stages) / self.pace.scale for one in loads]
         return Look(
             server, slot.name, slot.host, port, slot.gpus, tree, records, runs,
             figures.get(Clean("running")), figures.get(Clean("queued")),

@@ -27,11 +27,22 @@ def told(look: Look, request: Request) -> Iterator[str]:
     if request.verb == "adopt" and launcher is not None:
         pid = launcher.identity.pid
         yield f"kept on the host: exact command line and environment of process {pid}"
-    if request.stops and launcher is not None:
-        yield (
-            "to undo: what runs now is kept on the host as a recipe and can be launched again"
-            + ("; it is, if this fails" if request.roll_back else "")
-        )
+    undo = undone(look, request)
+    if undo:
+        yield f"to undo: {undo}"
+
+
+def undone(look: Look, request: Request) -> str:
+    """How what an act changes is brought back; empty where it changes nothing that runs."""
+    if request.verb == "adopt":
+        return ""
+    if look.tree.launcher is None or not request.stops:
+        return f"stop {look.server.name}: nothing runs in this slot now" if request.starts else ""
+    name = look.runs or "what runs now"
+    if not request.starts:
+        return f"{name} is kept as it runs now; launch starts it again from its recipe"
+    back = "it is brought back by itself" if request.roll_back else "you are asked to bring it back"
+    return f"{name} is kept; if this fails {back}"
 
 
 def _told_running(look: Look, launcher: Seen, request: Request) -> Iterator[str]:
@@ -65,8 +76,8 @@ def _told_start(look: Look, request: Request) -> Iterator[str]:
     yield f"start: {look.server.name}, from {source}, in a session and group of its own"
     yield f"  {shown_command(look.words)}"
     yield from _told_environment(look, request)
-    if look.load_s is not None:
-        yield f"expected load: about {look.load_s:.0f} s"
+    known = look.load_s is not None
+    yield f"expected load: about {look.load_s:.0f} s" if known else "expected load: not known yet"
 
 
 def _told_environment(look: Look, request: Request) -> Iterator[str]:

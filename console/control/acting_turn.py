@@ -14,7 +14,7 @@ from console.control.acting_audit import audited
 from console.control.acting_flow import DONE, FAILED, End, Flow
 from console.control.acting_look import Look, Looker
 from console.control.acting_request import Request
-from console.control.acting_told import told
+from console.control.acting_told import told, undone
 from console.control.guard import Refused
 from console.control.port import Outcome
 from console.control.recorded import words
@@ -76,7 +76,7 @@ class Turn:
                 raise Refused("what runs in the slot changed while it was confirmed; look again")
             if not self._audit("requested", now, confirmed):
                 raise Refused("the audit cannot be written")
-            self._emit_requested(confirmed)
+            self._emit_requested(now, confirmed)
             end = await self._run(now)
         finally:
             await self._let_go()
@@ -178,15 +178,15 @@ class Turn:
         if end.outcome == DONE and self.request.verb != "adopt":
             self.acts.watch.environs.again(self.request.server)
 
-    def _emit_requested(self, confirmed: str) -> None:
-        masks = self.acts.masks
-        verb, server = clean(self.request.verb, masks), clean(self.request.server, masks)
-        who = clean(self.acts.who, masks)
-        given = tuple(
-            (clean(name, masks), clean(value, masks))
-            for name, value in words(self.request.verb, self.request.given)
-        )
-        event = ActRequested(Clean(self.act), verb, server, who, clean(confirmed, masks), given)
+    def _emit_requested(self, look: Look, confirmed: str) -> None:
+        safe, request = self.acts.clean, self.request
+        given = words(request.verb, request.given)
+        expected_us = round(look.load_s * US_PER_S) if look.load_s and request.starts else None
+        event = ActRequested(
+            Clean(self.act), safe(request.verb), safe(request.server), safe(self.acts.who),
+            safe(confirmed), tuple((safe(name), safe(value)) for name, value in given),
+            safe(look.host), safe(look.slot), expected_us, safe(undone(look, request)),
+        )  # fmt: skip
         self.acts.timeline.emit(event)
 
     def _say(self, phase: str, text: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
+from console.render.acts import failed_act
 from console.render.label import label
 from console.stream.fact import FeedState, Link, Recording
 from console.stream.session_events import Noticed
@@ -37,6 +38,11 @@ def problem(state: State) -> Spans:
     if dropped is not None:
         return _line(Role.WARNING, f"{dropped.count:,} events not recorded", label(dropped.why))
     newest = state.session.notices[-1] if state.session.notices else None
+    act = failed_act(state)
+    ended = act.finished if act is not None else None
+    if act is not None and ended is not None and (newest is None or newest.seq < ended.seq):
+        name = f"{label(act.requested.verb)} {label(act.requested.server)}" if act.requested else ""
+        return _line(Role.ERROR, f"{name} {label(ended.outcome)}".strip(), label(ended.text))
     return noticed_spans(newest) if newest else ()
 
 

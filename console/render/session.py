@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.model.zone import in_zone
+from console.render.acts import act_entries
 from console.render.header import Mode, session_utc
 from console.render.label import label
 from console.render.spans import wrapped
@@ -44,10 +45,11 @@ def facts(state: State, now_us: int, mode: Mode, room: int) -> list[Spans]:
 
 
 def chronicle(state: State, zone: str) -> list[Spans]:
-    """Markers, notes, steps, notices and what was lost, in the order of the session."""
+    """Markers, notes, steps, acts, notices and what was lost, in the order of the session."""
     session = state.session
     found: list[_Told] = [*session.markers, *session.notes, *session.steps, *session.notices]
     lines = [(event.t_us, tuple(_entry(event))) for event in found]
+    lines += [entry for act in state.acts.values() for entry in act_entries(act)]
     lines += [(log.gap.t_us, _gap(log.gap.text)) for log in state.logs.values() if log.gap]
     if session.jumped is not None:
         lines.append((session.jumped.t_us, tuple(_entry(session.jumped))))

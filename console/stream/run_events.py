@@ -97,7 +97,13 @@ class AssumptionStated(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ActRequested(Fact):
-    """A person or a script asked for a change on a host, how it was confirmed, what was given."""
+    """A person or a script asked for a change on a host, and how it was confirmed.
+
+    Attributes:
+        arguments: what was given beside verb and server, by field.
+        expected_us: how long the load is expected to take; None where nothing tells.
+        undo: how what is changed can be brought back; empty where nothing changes.
+    """
 
     act: Clean
     verb: Clean
@@ -105,6 +111,10 @@ class ActRequested(Fact):
     who: Clean
     confirmed: Clean
     arguments: Pairs = ()
+    host: Clean = NOTHING
+    slot: Clean = NOTHING
+    expected_us: int | None = None
+    undo: Clean = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,7 +351,7 @@ async def test_a_person_sees_what_will_happen_and_types_the_name_of_a_foreign_se
             f"  {shlex.join(serve(models, slot.port, '--spec'))}",
             "  - NCCL_PROTO=LL",
             "  + NCCL_ALGO=Ring",
-            "to undo: what runs now is kept on the host",
+            "to undo: base is kept; if this fails you are asked to bring it back",
         ):
             assert words in told
         assert runs(pid)

@@ -14,6 +14,10 @@ from console.render import charts
 from console.stream.fact import FeedState, GapKind, Link, Recording, Standing
 from console.stream.host_events import LinkChanged
 from console.stream.run_events import (
+    ActAdvanced,
+    ActFinished,
+    ActRefused,
+    ActRequested,
     AssumptionStated,
     BenchFinished,
     BenchStarted,
@@ -85,6 +89,29 @@ def noticed() -> Stage:
     return stage
 
 
+def acted(ended: bool = False) -> Stage:
+    """kimi-tuned is being launched again with the plan's variables."""
+    stage = story()
+    act, asked = c("a1"), ((c("env"), c("NCCL_PROTO=LL NCCL_ALGO=Ring")), (c("see"), c("ranks")))
+    undo = "kimi-tuned is kept; if this fails you are asked to bring it back"
+    stage.emit(
+        ActRefused(c("a0"), c("restart"), c("kimi-tuned"), c("not confirmed")),
+        ActRequested(
+            act, c("restart"), c("kimi-tuned"), c("ann@laptop"), c("name typed"), asked,
+            c("gpu9"), c("gpu9:8000"), 540_000_000, c(undo),
+        ),
+        ActAdvanced(act, c("term"), c("TERM sent to process 4101; it may drain")),
+    )  # fmt: skip
+    stage.manual.advance(31)
+    stage.emit(ActAdvanced(act, c("load"), c("weights 74/163")))
+    stage.load("kimi-tuned", 74, 163, 300_000_000)
+    stage.manual.advance(160)
+    if ended:
+        text = "CUDA out of memory on GPU 3; rolled back: kimi-tuned runs as before, ready after"
+        stage.emit(ActFinished(act, c("rolled back"), c(f"{text} 331.4 s")))
+    return stage
+
+
 def crowd() -> Stage:
     stage = Stage()
     stage.opened()
@@ -115,6 +142,10 @@ SCENES: list[tuple[str, Callable[[], Stage], tuple[int, int], tuple[str, ...]]] 
     ("bench-80x24", measured, (80, 24), ("4",)),
     ("troubled-80x24", troubled, (80, 24), ("down", "down")),
     ("noticed-80x24", noticed, (80, 24), ()),
+    ("acting-120x40", acted, (120, 40), ()),
+    ("acting-80x24", acted, (80, 24), ()),
+    ("acted-80x24", lambda: acted(True), (80, 24), ()),
+    ("acted-session-120x40", lambda: acted(True), (120, 40), ("5",)),
     ("crowd-120x40", crowd, (120, 40), ("down",)),
     ("maximised-80x24", story, (80, 24), ("shift+tab", "z")),
     ("help-80x24", story, (80, 24), ("?",)),

@@ -18,6 +18,7 @@ from console.model.clock import Clock
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.stream.state import State
+from console.ui.panes.act import Act
 from console.ui.panes.chart import Chart
 from console.ui.panes.detail import Detail
 from console.ui.panes.log import Log
@@ -30,6 +31,8 @@ from console.ui.sight import Sight
 from console.ui.theme import Ink
 
 SMALLEST = Size(60, 20)
+_ACT = {True: 7, False: 4}
+"""Lines of an act where the screen is high, and where it is not."""
 
 
 class Dashboard(ModeScreen, inherit_bindings=False):
@@ -48,6 +51,7 @@ class Dashboard(ModeScreen, inherit_bindings=False):
         self.servers = Servers(ink)
         self.chart = Chart(ink)
         self.verdict = Verdict(ink)
+        self.act = Act(ink)
         self.log_pane = Log(ink, clock)
         self.detail = Detail(ink)
         self.detailed = False
@@ -55,14 +59,15 @@ class Dashboard(ModeScreen, inherit_bindings=False):
         self.moves = self._moves()
 
     def panes(self) -> tuple[Widget, ...]:
-        """Servers above, then what was measured, the log or the detail at the foot."""
-        return self.servers, self.results, self.log_pane, self.detail
+        """Servers above, then what was measured or done, the log or the detail at the foot."""
+        return self.servers, self.results, self.act, self.log_pane, self.detail
 
     def fill(self, sight: Sight) -> None:
         """Hand what was seen to every pane."""
         self._state = sight.state
         self.chart.show(sight)
         self.verdict.show(sight)
+        self.act.look(sight, max(1, self.size.width - 4), _ACT[self.size.height >= 32])
         self._arrange()
         self.servers.show(sight)
         low = self.detail if self.detailed else self.log_pane
@@ -120,7 +125,9 @@ class Dashboard(ModeScreen, inherit_bindings=False):
             and not self.detailed
             and top not in (self.servers, self.log_pane)
         )
-        stand(self.results, results)
+        acts = self.act.act is not None and top is None
+        stand(self.act, acts)
+        stand(self.results, results and (not acts or size.height >= 40))
         stand(self.chart, top is self.chart or (top is None and size.width >= 100))
         stand(self.verdict, top in (None, self.verdict))
         rows = max(1, len(self._state.servers))
@@ -129,6 +136,7 @@ class Dashboard(ModeScreen, inherit_bindings=False):
             tall(self.servers, min(rows, most) + 3)
             lines = max(self.chart.wanted, self.verdict.wanted)
             tall(self.results, min(lines, 13 if size.height >= 40 else 2) + 2)
+            tall(self.act, self.act.wanted + 2)
         else:
             tall(self.servers, None)
             tall(self.results, None)
