@@ -52,6 +52,22 @@ def fit(text: str, cells: int) -> str:
     return "".join(kept) + "…" + " " * (cells - 1 - used)
 
 
+def fit_end(text: str, cells: int) -> str:
+    """Cut to at most `cells` so that the end stays, which names a file; whole folders if it can.
+
+    A cut is marked with an ellipsis in front.
+    """
+    if width(text) <= cells:
+        return text
+    kept = text
+    while kept and width(kept) > cells - 1:
+        kept = kept[1:]
+    folder = kept.find("/")
+    if 0 < folder < len(kept) - 1:
+        kept = kept[folder:]
+    return f"…{kept}" if kept else ""
+
+
 def plain_text(spans: Iterable[Span]) -> str:
     """The text alone."""
     return "".join(span.text for span in spans)

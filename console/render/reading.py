@@ -66,6 +66,11 @@ def stamp_s(text: str) -> float | None:
     return seconds(at)
 
 
+def rank(text: Clean) -> str:
+    """Which rank wrote the line, as it names itself: `TP3`, `DP0 TP1`, `GPU 2`; else empty."""
+    return behead(*unwrap(plain(text)[:200]))[0].ranks
+
+
 def zoned(text: str) -> bool:
     """Whether the line's stamp says its own zone."""
     return _ZONED.search(text[:200]) is not None

@@ -26,10 +26,17 @@ _NO_CLIPBOARD = ("linux", "dumb", "vt100", "vt220")
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """How a text was copied; `how` says it to a person, False with it means it was not."""
+    """How a text was copied.
+
+    Attributes:
+        how: says it to a person.
+        ok: whether it was copied at all.
+        path: the file it is in, as `how` names it.
+    """
 
     how: str
     ok: bool = True
+    path: str = ""
 
 
 def copy(text: str, write: Callable[[str], None], env: Mapping[str, str] | None = None) -> Copied:
@@ -62,7 +69,7 @@ def copy(text: str, write: Callable[[str], None], env: Mapping[str, str] | None 
     except OSError as error:
         return Copied(f"nothing copied: {error.strerror or error}", ok=False)
     why = "" if fits else ", too long for the clipboard"
-    return Copied(f"to {path}{why}")
+    return Copied(f"to {path}{why}", path=str(path))
 
 
 def osc52(encoded: str) -> str:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from console.model.failure import Failure
 from console.stream.fact import FeedState, GapKind, Link
 from console.stream.host_events import LinkChanged
-from console.stream.server_events import LogGap
+from console.stream.server_events import LogFeedChanged, LogGap, LogListed
 from tests.ui.stage import Stage, c, look, press, staged, story, text
 
 
@@ -141,6 +143,47 @@ async def test_lines_of_before_stay_when_the_link_is_lost() -> None:
         assert "gpu8 ✗ link lost" in screen
         assert " ! gpu8: link lost: no keepalive for 20 s" in screen
         assert "CUDA out of memory" in screen
+
+
+async def test_what_became_of_the_tail_stands_in_the_title() -> None:
+    stage = filled()
+    async with staged(stage, (120, 30)) as (app, pilot):
+        assert "/var/log/base.log ─" in text(app)
+        lost = LogFeedChanged(c("base"), FeedState.CUT, Failure.LINK_LOST, c("no keepalive"))
+        stage.emit(lost)
+        await look(app, pilot)
+        assert " link lost · 200 lines " in text(app)
+        await press(app, pilot, "pageup")
+        assert " below · link lost · 200 lines " in text(app)
+        stage.feed("base", FeedState.UNREADABLE)
+        await press(app, pilot, "f")
+        assert " unreadable · 200 lines " in text(app)
+        stage.feed("base", FeedState.FOLLOWING)
+        await look(app, pilot)
+        assert " following · 200 lines " in text(app)
+
+
+@pytest.mark.parametrize(
+    ("size", "place"),
+    [
+        ((80, 24), "/sglang_baseline_nccl.log ─"),
+        ((120, 30), "…/kimi-k2.5-eagle3-rtx-pro-6000/logs/2026-11-29/sglang_baseline_nccl.log ─"),
+        ((200, 30), "/srv/inference/deployments/kimi-k2.5-eagle3-rtx-pro-6000/logs/2026-11-29/sgl"),
+    ],
+    ids=str,
+)
+async def test_a_long_path_leaves_the_name_of_the_file_and_the_state(
+    size: tuple[int, int], place: str
+) -> None:
+    stage = filled()
+    folder = "/srv/inference/deployments/kimi-k2.5-eagle3-rtx-pro-6000/logs/2026-11-29"
+    stage.emit(LogListed(c("base"), c("base"), c(f"{folder}/sglang_baseline_nccl.log")))
+    async with staged(stage, size) as (app, pilot):
+        for key in ("1", "2"):
+            await press(app, pilot, key)
+            head = next(line for line in text(app).splitlines() if "Log  base" in line)
+            assert place in head
+            assert head.endswith(" following · 200 lines ─╮")
 
 
 async def test_only_lines_in_view_are_styled() -> None:

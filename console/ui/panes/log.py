@@ -17,12 +17,12 @@ from console.model.fleet import LogId
 from console.model.span import Spans
 from console.render.spans import cells
 from console.stream.logs import Logs
-from console.stream.state import LogMark
+from console.stream.state import Log as LogCell
 from console.ui.panes.log_cursor import Cursor
 from console.ui.panes.log_find import Find
 from console.ui.panes.log_rows import Rows
 from console.ui.panes.log_times import Times
-from console.ui.panes.log_title import empty, named, state
+from console.ui.panes.log_title import empty, named, placed, state, trouble
 from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from console.ui.screens.mode_screen import ModeScreen
 
 _STEP = 16
+_FRAME = 6
+"""What the frame's top line needs beside its words: the sign of focus, spaces, a rule."""
 _POINTED, _SELECTED = "▸", "▪"
 
 
@@ -62,10 +64,11 @@ class Log(Pane):
         cell = sight.state.logs.get(sight.log)
         return sight.logs, sight.log, cell.mark.end if cell else 0
 
-    def head(self, sight: Sight) -> tuple[Spans, tuple[LogMark, ...]]:
-        """What stands in the frame at the left, and how far the logs shown reach."""
+    def head(self, sight: Sight) -> tuple[Spans, str, tuple[LogCell, ...]]:
+        """What stands in the frame at the left, where that is, and the logs that are shown."""
         cell = sight.state.logs.get(sight.log)
-        return named(sight, self.room), (cell.mark,) if cell else ()
+        place = cell.listed.place if cell is not None and cell.listed is not None else ""
+        return named(sight), place, (cell,) if cell else ()
 
     def show(self, sight: Sight) -> None:
         logs, log, end = self.where(sight)
@@ -182,13 +185,15 @@ class Log(Pane):
 
     def _say(self, sight: Sight) -> None:
         window = self.window
-        beat = (window.log, window.following, window.paused, sight.now_us // 1_000_000, self.room)
+        title, place, logs = self.head(sight)
+        told = (window.log, window.following, window.paused, trouble(logs), self.room)
+        beat = (*told, sight.now_us // 1_000_000)
         if beat != self._beat:
             # Counts change with every line; once a second is often enough for them.
             self._beat = beat
-            title, marks = self.head(sight)
-            room = self.room - cells(title) - 6
-            self.entitle(title, state(window, self.find, self.cursor, marks, room))
+            room = self.room - cells(title) - _FRAME
+            words = state(window, self.find, self.cursor, logs, room)
+            self.entitle((*title, *placed(place, room - cells(words))), words)
         why: tuple[Spans, ...] = ()
         if not window.lines:
             why = empty(sight, self.find)

@@ -75,7 +75,10 @@ class Acts(Asks):
         done = await asyncio.to_thread(copy, "\n".join(map(_plain, kept)), write)
         cut = f" (at most {count(_MOST_COPIED)} at once)" if len(kept) < len(lines) else ""
         what = counted(len(kept), "line") + cut
-        self.say(f"{what} {done.how}" if done.ok else done.how, done.ok)
+        if done.path:
+            self.say_where(f"{what} {done.how}", done.path)
+        else:
+            self.say(f"{what} {done.how}" if done.ok else done.how, done.ok)
         pane.cursor.anchor = None
         pane.again()
 
@@ -113,7 +116,7 @@ class Acts(Asks):
         except OSError as error:
             self.say(f"Not saved: {error.strerror or error}", good=False)
             return
-        self.say(f"{counted(written, 'line')} saved to {path}")
+        self.say_where(f"{counted(written, 'line')} saved to {path}", str(path))
 
     def _lines(self, first: int, end: int) -> Iterator[Line]:
         source = self.source()

@@ -18,7 +18,7 @@ from console.render.folds import Folds, raised, stands_alone
 from console.render.label import label
 from console.render.pattern import Pattern, TooSlow
 from console.render.reading import is_noise
-from console.stream.logs import Logs
+from console.stream.logs import Chunk, Logs
 from console.ui.panes.log_numbers import Numbers
 
 _ALIGN_LINES = 256
@@ -85,7 +85,9 @@ class Sieve:
         self.hidden = 0
         self.stopped = ""
         self.low = self.high = _aligned(logs, log, start) if wanted.fold else start
-        self._live = Folds()
+        # Several logs laid together are folded each by itself: what repeats in another one is
+        # another server's, and a traceback goes on in the log where it began.
+        self._live: dict[LogId, Folds] = {}
         self._denied: set[int] = set()
 
     @property
@@ -113,7 +115,7 @@ class Sieve:
                 start - chunk.first : min(end - chunk.first, start - chunk.first + left)
             ]
             found = _Found([], [], [])
-            self.high = self._search(start, part, self._live, found, due_us)
+            self.high = self._search(start, part, _of(self._live, chunk), found, due_us)
             self.shown.add_newer(found.shown)
             self.hits.add_newer(found.hits)
             for number in found.late:
@@ -135,7 +137,7 @@ class Sieve:
         if self.wanted.fold:
             start = max(self.first_held, _aligned(self._logs, self._log, start))
         found = _Found([], [], [])
-        folds, begun_us = Folds(), self._clock.now_us()
+        folds, begun_us = dict[LogId, Folds](), self._clock.now_us()
         for chunk in self._logs.chunks(self._log, start, end):
             if chunk.gap is not None:
                 if start <= chunk.first < end:
@@ -144,7 +146,7 @@ class Sieve:
             begin = max(start, chunk.first)
             part = chunk.lines[begin - chunk.first : end - chunk.first]
             # A stretch is always searched whole, since its folds hang together.
-            self._search(begin, part, folds, found, begun_us + TOO_LONG_US)
+            self._search(begin, part, _of(folds, chunk), found, begun_us + TOO_LONG_US)
             if self.stopped:
                 return True
             if self.wanted.timed and self._clock.now_us() >= begun_us + TOO_LONG_US:
@@ -235,6 +237,10 @@ class Sieve:
         for kept in (self.repeats, self.bodies, self.tails):
             for number in [number for number in kept if number < first]:
                 del kept[number]
+
+
+def _of(folds: dict[LogId, Folds], chunk: Chunk) -> Folds:
+    return folds.setdefault(chunk.log, Folds())
 
 
 def _put(numbers: list[int], number: int) -> None:

@@ -5,31 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from console.model.palette import Role
-from console.model.span import Span, Spans
+from console.model.span import Span, Spans, fit_end
 from console.render.label import label
 from console.render.notices import why_no_lines
 from console.render.spans import cells
 from console.render.units import count, counted
-from console.stream.state import LogMark
+from console.stream.fact import FeedState
+from console.stream.state import Log
 from console.ui.panes.log_cursor import Cursor
 from console.ui.panes.log_find import Find
 from console.ui.sight import Sight
 from console.ui.window import Window
 
-
-def named(sight: Sight, room: int) -> Spans:
-    """The selected server's log, with its place where there is room."""
-    cell = sight.state.logs.get(sight.log)
-    title = [Span("Log", Role.TITLE)]
-    if sight.server:
-        title.append(Span(f"  {label(sight.server)}", Role.STRONG))
-    if cell is not None and cell.listed is not None and room >= 76:
-        title.append(Span(f"  {label(cell.listed.place)}", Role.DIM))
-    return tuple(title)
+_LEAST_PLACE = 16
+_TROUBLE = {FeedState.MISSING: "missing", FeedState.UNREADABLE: "unreadable", FeedState.CUT: ""}
 
 
-def state(window: Window, find: Find, cursor: Cursor, marks: Sequence[LogMark], room: int) -> Spans:
+def named(sight: Sight) -> Spans:
+    """The selected server's log."""
+    server = Span(f"  {label(sight.server)}", Role.STRONG)
+    return (Span("Log", Role.TITLE), *((server,) if sight.server else ()))
+
+
+def placed(place: str, room: int) -> Spans:
+    """Where a log is, in `room` cells: cut in front, for its end names the file."""
+    if not place or room < _LEAST_PLACE:
+        return ()
+    return (Span(f"  {fit_end(label(place), room - 2)}", Role.DIM),)
+
+
+def state(window: Window, find: Find, cursor: Cursor, logs: Sequence[Log], room: int) -> Spans:
     """What the pane does, what is searched and hidden, how many lines there are; as it fits."""
+    marks = [log.mark for log in logs]
     if not any(mark.end for mark in marks):
         return ()
     told = find.told(cursor.number)
@@ -37,7 +44,7 @@ def state(window: Window, find: Find, cursor: Cursor, marks: Sequence[LogMark], 
     dropped = sum(mark.dropped for mark in marks)
     lost = (Span(f" · {count(dropped)} lost", Role.WARNING),) if dropped else ()
     dot = (Span(" · ", Role.DIM),)
-    word = (_word(window),)
+    word = _words(window, trouble(logs))
     sought = (*told, *dot) if told else ()
     forms = (
         (*sought, *word, Span(f" · {lines}", Role.DIM), *lost),
@@ -59,6 +66,25 @@ def empty(sight: Sight, find: Find) -> tuple[Spans, ...]:
     listed = sight.state.servers[sight.server].listed
     host = sight.state.hosts.get(listed.host) if listed else None
     return why_no_lines(sight.server, cell, host)
+
+
+def trouble(logs: Sequence[Log]) -> str:
+    """Why no line can come now, and in how many of several logs; empty while all are read."""
+    feeds = [log.feed for log in logs if log.feed and log.feed.feed in _TROUBLE]
+    if not feeds:
+        return ""
+    kinds = {
+        _TROUBLE[feed.feed] or (feed.failure.value if feed.failure else "cut") for feed in feeds
+    }
+    apart = f"{len(feeds)} of {len(logs)} " if len(logs) > 1 else ""
+    return apart + (kinds.pop() if len(kinds) == 1 else "not read")
+
+
+def _words(window: Window, trouble: str) -> Spans:
+    cut = Span(trouble, Role.WARNING)
+    if trouble and window.following and not window.paused:
+        return (cut,)
+    return (_word(window), *((Span(" · ", Role.DIM), cut) if trouble else ()))
 
 
 def _word(window: Window) -> Span:
