@@ -74,11 +74,15 @@ class Follower:
         self._held = b""
         self._target = 0
         self._choosing = False
+        self._unread = 0
 
     def cut(self, error: WireError) -> None:
         """The life before ended by a failure."""
         if self._cut is None:
             self._cut = self._clock.now_us(), error
+        if self._target and self._choosing:
+            # Nothing of it has gone out: its last lines are chosen anew.
+            self._file, self._target = "", 0
 
     async def life(self, look_s: float) -> AsyncGenerator[LogMoved, None]:
         """Follow until this file is over (rotated, truncated); the next life reads what is next.
@@ -176,16 +180,15 @@ class Follower:
             part = None if due_s == 0 else await parts.next(due_s)
             match part:
                 case None:
-                    for event in self._emitter.send():
+                    for event in self._send():
                         yield event
-                    self._settle()
                 case Err(line):
                     end = _end(line) or end
                 case Out():
                     same = self._take(_bytes_of(part))
         if self._held and self._choosing:
-            self._release(self._chosen())
-        for last in self._emitter.send(over=True):
+            self._choose()
+        for last in self._send(over=True):
             yield last
         if not same:
             text = "replaced while it was not followed: restarted at 0"
@@ -200,6 +203,17 @@ class Follower:
             yield self._emitter.gap(GapKind.ROTATED, text, 0)
         self._restart(end.then if same and end is not None else "")
 
+    def _send(self, *, over: bool = False) -> Iterator[LogMoved]:
+        """What is due, after what the file has before it; the anchor moves up to what went out."""
+        unread, self._unread = self._unread, 0
+        if unread:
+            text = f"begins here: {unread:,} bytes before were not read"
+            yield self._emitter.gap(GapKind.BYTES, text, unread)
+        yield from self._emitter.send(over=over)
+        ahead = self._next_anchor
+        if ahead is not None and ahead.offset <= self._emitter.splitter.taken:
+            self._anchor, self._next_anchor = ahead, None
+
     def _take(self, data: bytes) -> bool:
         """Take bytes in; False when they show that it is not the file it was."""
         self._position += len(data)
@@ -210,16 +224,18 @@ class Follower:
         if len(self._held) < self._target:
             return True
         if self._choosing:
-            self._release(self._chosen())
+            self._choose()
         elif self._held.startswith(self._anchor.before):
             self._release(self._target)
         else:
             return False
         return True
 
-    def _chosen(self) -> int:
+    def _choose(self) -> None:
         data = self._held[: self._target]
-        return _last_begin(data, self._last_lines or 0, inside=self._window > 0)
+        begin = _last_begin(data, self._last_lines or 0, inside=self._window > 0)
+        self._unread = self._window + begin
+        self._release(begin)
 
     def _release(self, begin: int) -> None:
         """Let what was held go on, without its first `begin` bytes."""
@@ -232,12 +248,6 @@ class Follower:
         splitter.feed(data)
         if self._next_anchor is None and data:
             self._next_anchor = _Anchor(splitter.fed, data[-_CHECK_BYTES:])
-
-    def _settle(self) -> None:
-        """Move the anchor up to what has gone out."""
-        ahead = self._next_anchor
-        if ahead is not None and ahead.offset <= self._emitter.splitter.taken:
-            self._anchor, self._next_anchor = ahead, None
 
 
 def _last_begin(data: bytes, lines: int, *, inside: bool) -> int:

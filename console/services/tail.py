@@ -18,7 +18,7 @@ from console.model.text import clean
 from console.services.emitter import Emitter
 from console.services.follow import Follower
 from console.services.printed import Printer
-from console.stream.fact import FeedState
+from console.stream.fact import FeedState, GapKind
 from console.stream.server_events import LogAdvanced, LogFeedChanged, LogGap, LogListed
 from console.transport.wire import Wire
 
@@ -39,13 +39,17 @@ async def tail(
 ) -> AsyncGenerator[LogSeen, None]:
     """The last lines of a log (None: all of it), then whatever comes, until it is closed.
 
-    Numbers begin at `first`. Ends only when the wire was closed.
+    Numbers begin at `first`; what came before under other numbers may come again, which is said.
+    Ends only when the wire was closed.
     """
     name = clean(log, masks)
     place = source.path or " ".join(source.argv)
     yield LogListed(name, clean(server, masks), clean(place, masks))
     emitter = Emitter(name, clock, pace, masks, first)
     yield emitter.feed(FeedState.OPENING)
+    if first:
+        text = "followed anew: its last lines may stand here twice"
+        yield emitter.gap(GapKind.INEXACT, text, None)
     follower: Follower | Printer
     if source.path:
         follower = Follower(source.path, emitter, wire, clock, last_lines)

@@ -55,6 +55,7 @@ class Whole:
     def back(self, end: int) -> Iterator[Line]:
         for chunk in self._logs.chunks_back(self.log, end):
             yield from _lines_back(chunk, end)
+        yield from before_all(self._logs, self.log, end)
 
     def on(self, start: int, end: int) -> Iterator[Line]:
         first = True
@@ -222,6 +223,13 @@ def _take(lines: Iterator[Line], rows: int, tall: Callable[[Line], int]) -> list
 def lost(first: int, end: int) -> Line:
     """What stands where the store has forgotten lines."""
     return Line(first, end, Clean(f"{end - first:,} lines are no longer held"), notice=True)
+
+
+def before_all(logs: Logs, log: LogId, end: int) -> Iterator[Line]:
+    """What stands above the oldest line held, where the store has forgotten those before."""
+    first = min(end, logs.reach(log)[0])
+    if first > 0:
+        yield lost(0, first)
 
 
 def line_at(chunk: Chunk, number: int) -> Line:

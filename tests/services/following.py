@@ -93,6 +93,7 @@ async def following(
     *,
     last_lines: int | None = None,
     pace: Pace = PACE,
+    first: int = 0,
 ) -> AsyncIterator[Followed]:
     """Follow a log while the body runs."""
     said = Followed()
@@ -106,7 +107,9 @@ async def following(
 
     async def collect() -> None:
         events = tail(
-            LogId("base"), "base", log, wire, SystemClock(), pace, Masks(), last_lines=last_lines
+            *(LogId("base"), "base", log, wire, SystemClock(), pace, Masks()),
+            last_lines=last_lines,
+            first=first,
         )
         async with aclosing(events):
             async for event in events:

@@ -122,11 +122,18 @@ async def test_on_demand_nothing_runs_until_asked(
         assert watch.follow_log("base", last_lines=2) == "base"
         assert watch.follow_log("base") == "base"
         await auntil(lambda: "base" in timeline.state.logs)
-        await auntil(lambda: timeline.state.logs["base"].mark.end == 2)
+        await auntil(lambda: timeline.state.logs["base"].mark.end == 3)
         await watch.stop_log("base")
         watch.follow_log("base", last_lines=1)
-        await auntil(lambda: timeline.state.logs["base"].mark.end == 3)
-        assert lines(timeline.logs, LogId("base"), 0, 9) == ["two", "three", "three"]
+        await auntil(lambda: timeline.state.logs["base"].mark.end == 6)
+        assert lines(timeline.logs, LogId("base"), 0, 9) == [
+            "begins here: 4 bytes before were not read",
+            "two",
+            "three",
+            "followed anew: its last lines may stand here twice",
+            "begins here: 8 bytes before were not read",
+            "three",
+        ]
 
 
 async def test_asking_now_uses_the_poll_that_runs(scripted_http: ScriptedHttp) -> None:

@@ -80,7 +80,13 @@ async def test_only_the_last_lines_at_first(wire: LocalWire, log: Path) -> None:
         assert said.lines == ["line 998", "line 999"]
         append(log, "next\n")
         await said.until_line("next")
-        assert said.range_of(log) == (size(log) - len("line 998\nline 999\nnext\n"), size(log))
+        begin = size(log) - len("line 998\nline 999\nnext\n")
+        assert said.range_of(log) == (begin, size(log))
+        assert [(gap.gap, gap.at, gap.lost_bytes) for gap in said.gaps] == [
+            (GapKind.BYTES, 0, begin)
+        ]
+        assert said.gaps[0].text == f"begins here: {begin:,} bytes before were not read"
+        said.check_numbers()
 
 
 async def test_the_window_grows_until_it_holds_the_last_lines(wire: LocalWire, log: Path) -> None:
@@ -88,6 +94,16 @@ async def test_the_window_grows_until_it_holds_the_last_lines(wire: LocalWire, l
     async with following(wire, log, last_lines=250) as said:
         await auntil(lambda: len(said.lines) >= 250, 8)
         assert [line.split()[0] for line in said.lines] == [str(n) for n in range(50, 300)]
+
+
+async def test_followed_anew_it_says_that_lines_may_stand_here_twice(
+    wire: LocalWire, log: Path
+) -> None:
+    append(log, numbered(0, 3))
+    async with following(wire, log, first=7) as said:
+        await said.until_line("line 2")
+        assert [(gap.gap, gap.at) for gap in said.gaps] == [(GapKind.INEXACT, 7)]
+        assert said.advances[0].first == 8
 
 
 async def test_none_of_the_old_lines(wire: LocalWire, log: Path) -> None:

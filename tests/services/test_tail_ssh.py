@@ -403,7 +403,8 @@ async def test_login_shells(tmp_path: Path, shell: str, log: Path) -> None:
             await cut(said, server)
             append(log, "back\n")
             await said.until_line("back")
-            assert said.gaps[0].lost_bytes == 0
+            assert said.gap_kinds == [GapKind.BYTES, GapKind.LINK]
+            assert [gap.lost_bytes for gap in said.gaps] == [len(numbered(0, 8)), 0]
 
 
 def started(mark: str) -> dict[int, str]:

@@ -39,8 +39,8 @@ def test_follows_the_end() -> None:
 
 def test_fewer_lines_than_room_are_all_shown() -> None:
     ring, window = Ring(), Window()
-    window.look(Whole(ring, LOG), fed(ring, 7, 2), 5)
-    assert numbers(window) == [7, 8]
+    window.look(Whole(ring, LOG), fed(ring, 0, 2), 5)
+    assert numbers(window) == [0, 1]
 
 
 def test_an_unknown_log_is_empty() -> None:
@@ -97,6 +97,33 @@ def test_what_is_read_stays_though_the_ring_forgets_it() -> None:
         "line 50",
     ]
     assert [line.notice for line in window.lines] == [False, False, False, True, False]
+
+
+def test_above_the_oldest_line_held_stands_how_many_were_before() -> None:
+    ring, window = Ring(most_lines=20), Window()
+    end = 0
+    for _ in range(10):
+        end = fed(ring, end, 5)
+    window.look(Whole(ring, LOG), end, 5)
+    window.scroll(-100, 5)
+    assert texts(window) == [
+        "30 lines are no longer held",
+        "line 30",
+        "line 31",
+        "line 32",
+        "line 33",
+    ]
+    window.scroll(-1, 5)
+    assert texts(window)[0] == "30 lines are no longer held"
+    assert len(window.lines) == 5
+    for _ in range(3):
+        end = fed(ring, end, 5)
+    window.look(Whole(ring, LOG), end, 5)
+    assert texts(window)[:2] == ["30 lines are no longer held", "line 30"]
+    window.scroll(5, 5)
+    window.scroll(-100, 5)
+    above = ["34 lines are no longer held", "11 lines are no longer held", "line 45"]
+    assert texts(window)[:3] == above
 
 
 def test_a_pause_holds_still_at_the_end_and_keeps_to_what_was_there() -> None:

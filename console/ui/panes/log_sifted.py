@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from console.model.fleet import LogId
 from console.stream.logs import Chunk, Logs
 from console.ui.panes.log_sieve import Sieve
-from console.ui.window import Line, line_at, lost
+from console.ui.window import Line, before_all, line_at, lost
 
 _STRETCH = 512
 _MOST_AT_ONCE = 2048
@@ -33,7 +33,10 @@ class Sifted:
                 if line is None:
                     return
                 yield line
-            if self._sieve.whole or searched >= _MOST_AT_ONCE:
+            if self._sieve.whole:
+                yield from before_all(self._logs, self.log, end)
+                return
+            if searched >= _MOST_AT_ONCE:
                 return
             end = min(least, self._sieve.low)
             self._sieve.search_back(_STRETCH)
