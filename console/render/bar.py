@@ -30,7 +30,7 @@ def bar_spans(
     room: int,
 ) -> Spans:
     """One line, exactly `room` cells: state, position, track with notches, length, legend."""
-    sign = "▶" if playing else "⏸"
+    sign = "▶" if playing else "‖"
     head = (
         Span(" REPLAY ", Role.WARNING),
         Span(f"{sign} x{speed:g}".ljust(8), Role.STRONG),

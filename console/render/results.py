@@ -39,6 +39,11 @@ def bench_lines(state: State) -> tuple[Spans, ...]:
 
 def verdict_lines(state: State, room: int = 0) -> tuple[Spans, ...]:
     """The newest verdict in its own words, wrapped at `room` cells; 0 leaves lines whole."""
+    return (*verdict_head(state, room), *verdict_reasons(state, room))
+
+
+def verdict_head(state: State, room: int = 0) -> tuple[Spans, ...]:
+    """The newest verdict without its reasons, or that there is none."""
     if not state.verdicts:
         return ((Span(NO_VERDICT, Role.DIM),),)
     newest = state.verdicts[-1]
@@ -48,6 +53,16 @@ def verdict_lines(state: State, room: int = 0) -> tuple[Spans, ...]:
     lines = wrapped(f"{mark} ", head, room, role, Role.STRONG)
     if newest.text and not own:
         lines += wrapped("", label(newest.text), room)
+    return tuple(lines)
+
+
+def verdict_reasons(state: State, room: int = 0) -> tuple[Spans, ...]:
+    """Why, and under which circumstances."""
+    if not state.verdicts:
+        return ()
+    newest = state.verdicts[-1]
+    own = newest.text.startswith(newest.verdict)
+    lines: list[Spans] = []
     for reason in newest.reasons:
         text = label(reason)
         warns = text.startswith("! ") or not own

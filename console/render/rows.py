@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from console.model.fleet import Arm
 from console.model.palette import Role
 from console.model.span import Span, Spans, width
+from console.render.advice import env_spans
 from console.render.label import label
 from console.render.spans import fitted
-from console.render.standings import arm_span, running_arm, standing, standing_spans
+from console.render.standings import UP, arm_span, running_arm, standing, standing_spans
 from console.render.units import EMPTY, UNKNOWN, age, count, duration, rate
 from console.stream.fact import Standing
 from console.stream.series import Series, SeriesKey
@@ -25,7 +26,6 @@ FRESH_US = 10_000_000
 """A decode rate older than this is no longer what the server does now."""
 
 _BARS = "▁▂▃▄▅▆▇█"
-_UP = (Standing.ALIVE, Standing.GENERATING, Standing.IDLE, Standing.DEGRADED, Standing.STALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,13 @@ _RECENT = Column("recent", "LAST 2 MIN", RECENT_BUCKETS, RECENT_BUCKETS)
 _ACCEPT = Column("accept", "ACCEPT", 6, 6, right=True)
 _QUEUE = Column("queue", "R+Q", 5, 7)
 _TOKEN = Column("token", "LAST TOKEN", 10, 10)
+_NCCL = Column("nccl", "NCCL", 4, 12)
 _HEALTH = Column("health", "HEALTH", 16, 16)
 _ENGINE = Column("engine", "ENGINE", 10, 24)
 
 _TINY = (_SERVER, _STANDING)
-_NARROW = (_SERVER, _ARM_SHORT, _STANDING, _TOK_S, _TOKEN)
+_SMALL = (_SERVER, _ARM_SHORT, _STANDING, _TOK_S, _TOKEN)
+_NARROW = (_SERVER, _ARM_SHORT, _STANDING, _TOK_S, _TOKEN, _NCCL)
 _MIDDLE = (_SERVER, _SLOT, _ARM, _STANDING, _TOK_S, _RECENT, _ACCEPT, _QUEUE, _TOKEN)
 _WIDE = (
     _SERVER,
@@ -67,6 +69,7 @@ _WIDE = (
     _ACCEPT,
     _QUEUE,
     _TOKEN,
+    _NCCL,
 )
 
 
@@ -74,6 +77,8 @@ def columns(room: int) -> tuple[Column, ...]:
     """The columns that stand in `room` cells, gaps not counted."""
     if room < 50:
         return _TINY
+    if room < 66:
+        return _SMALL
     if room < 100:
         return _NARROW
     return _MIDDLE if room < 150 else _WIDE
@@ -103,6 +108,7 @@ def server_row(name: str, server: Server, now_us: int, recent: Sequence[float | 
             "accept": _accept(server, arm, now_us),
             "queue": _queue(server),
             "token": _token(server, now_us),
+            "nccl": env_spans(server),
             "health": _health(server),
             "engine": _engine(server),
         },
@@ -214,7 +220,7 @@ def _queue(server: Server) -> Spans:
         figures.update(server.metric.figures)
     running, waiting = figures.get("running"), figures.get("queued")
     if running is None and waiting is None:
-        return (Span(UNKNOWN if standing(server) in _UP else EMPTY, Role.DIM),)
+        return (Span(UNKNOWN if standing(server) in UP else EMPTY, Role.DIM),)
     return (Span(f"{_whole(running)}+{_whole(waiting)}"),)
 
 

@@ -22,6 +22,14 @@ SHAPES: dict[Standing, tuple[str, Role]] = {
     Standing.STALLED: ("■", Role.STALLED),
     Standing.DRAINING: ("◗", Role.DRAINING),
 }
+UP = (
+    Standing.ALIVE,
+    Standing.GENERATING,
+    Standing.IDLE,
+    Standing.DEGRADED,
+    Standing.STALLED,
+)
+"""It answers, however well."""
 _EXPLAINED = (
     Standing.REACHABLE,
     Standing.DEGRADED,

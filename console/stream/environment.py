@@ -23,6 +23,8 @@ GONE = Clean("no such process or file any more")
 _PLAN = Clean("plan")
 WANTED = Clean("wanted")
 """The source that is the profile of a server, `why` says which."""
+WISHES = (WANTED, _PLAN)
+"""Sources that say what somebody wants, not what is."""
 
 _SOURCES = {
     "wanted": Source.WANTED,

@@ -109,7 +109,7 @@ def test_bar_shows_position_and_notches() -> None:
     track = told[25:-9]
     assert track.index("●") == len(track) // 4
     told = plain_text(bar_spans(0, 100, 0.5, False, notches, 60))
-    assert "⏸ x0.5" in told
+    assert "‖ x0.5" in told
     assert told[25:-9][0] == "●"
     assert told[25:-9].count("▲") == 1
     assert told[25:-9][-1] == "◆"

@@ -121,7 +121,7 @@ def test_health_and_engine() -> None:
     assert cell(Server(listed=listed()), "slot") == "gpu8:8000"
 
 
-@pytest.mark.parametrize(("room", "count"), [(34, 2), (76, 5), (114, 9), (196, 11)])
+@pytest.mark.parametrize(("room", "count"), [(34, 2), (56, 5), (76, 6), (114, 9), (196, 12)])
 def test_columns_by_width(room: int, count: int) -> None:
     assert len(columns(room)) == count
 

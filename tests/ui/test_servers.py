@@ -27,7 +27,7 @@ async def test_each_server_has_shape_word_and_figures() -> None:
 async def test_narrow_keeps_what_matters() -> None:
     async with staged(story(), (80, 24)) as (app, _):
         base, eagle, tuned = rows(text(app))
-    assert base.split() == ["▶", "kimi-base", "base", "◆", "generating", "62.0", "now"]
+    assert base.split() == ["▶", "kimi-base", "base", "◆", "generating", "62.0", "now", "?"]
     assert eagle.startswith("kimi-eagle3  spec  ○ down  connection refused")
     assert tuned.startswith("kimi-tuned   base  ◔ loading 74/163 ~6 min")
 

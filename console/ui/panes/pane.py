@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from console.ui.sight import Sight
 
 
+LEAST_TITLE = 14
+"""Cells that a title keeps beside the state of its pane."""
+
+
 class Resized(Message):
     """A pane or a line has another size: what it shows must be put to width again."""
 
@@ -106,8 +110,10 @@ class Pane(Widget, can_focus=True):
     def _head(self, width: int, edge: Style) -> Strip:
         room = width - 4
         title: Spans = (Span("▸ " if self.has_focus else "", Role.KEY), *self.title)
-        state = self.state if cells(title) + cells(self.state) + 4 <= room else ()
-        title = title if cells(title) <= room - 2 else fitted(title, max(0, room - 2))
+        # What it does or how much there is says more than the end of a long name.
+        state = self.state if cells(self.state) + LEAST_TITLE + 4 <= room else ()
+        rest = room - 2 - (cells(state) + 2 if state else 0)
+        title = title if cells(title) <= rest else fitted(title, max(0, rest))
         line = room - cells(title) - 2 - (cells(state) + 2 if state else 0)
         ink = self.ink
         parts = [Segment("╭─ ", edge), *ink.segments(title), Segment(" ", edge)]

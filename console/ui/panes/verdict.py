@@ -1,46 +1,121 @@
-"""What the comparison of both arms came to, how far a benchmark is, or that there is neither."""
+"""What the comparison of both arms came to, how far a benchmark is, and what to do next.
+
+What there is no room for is counted in the frame: the newest verdict's own words stay longest.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
 
 from textual.strip import Strip
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.render.results import progress_lines, verdict_lines
+from console.model.verb import VERBS
+from console.render.advice import Step, env_problems, next_steps
+from console.render.keys import key_name
+from console.render.results import progress_lines, verdict_head, verdict_reasons, wrapped
 from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 
+if TYPE_CHECKING:
+    from console.ui.app import ConsoleApp
+
 _KEY: Spans = (Span("c", Role.KEY), Span(" compare", Role.DIM))
+_MOST_STEPS = 2
+_LACKS, _STEPS = 3, 4
+_RANKS = ((0, 0), (1, 4), (6, 6), (2, 7), (3, 5))
+"""How early the first line, and each other one, of every part goes where there is little room."""
 
 
 class Verdict(Pane):
-    """The newest verdict, below what is being measured."""
+    """The newest verdict, below what is being measured.
 
-    def __init__(self, ink: Ink) -> None:
+    Args:
+        advises: whether it also says what the environments lack and what to do next.
+    """
+
+    def __init__(self, ink: Ink, *, advises: bool = False) -> None:
         super().__init__(ink, "verdict")
         self.title = (Span("Verdict", Role.TITLE),)
         self.state = _KEY
-        self._shown: tuple[object, int] = (None, -1)
-        self._verdict: tuple[Spans, ...] = ()
+        self._advises = advises
+        self._key: tuple[object, ...] = ()
+        self._going: tuple[Spans, ...] = ()
+        self._parts: tuple[tuple[Spans, ...], ...] = ()
         self._lines: tuple[Spans, ...] = ()
 
     @property
     def wanted(self) -> int:
         """How many lines it has to show."""
-        return max(1, len(self._lines))
+        return max(1, len(self._going) + sum(map(len, self._parts)))
 
     def show(self, sight: Sight) -> None:
-        shown = (sight.state.verdicts, self.room)
-        if shown[0] is not self._shown[0] or shown[1] != self._shown[1]:
-            self._shown = shown
-            self._verdict = verdict_lines(sight.state, self.room)
-        going = progress_lines(sight.state, sight.now_us, self.room)
-        verdict = self._verdict if sight.state.verdicts or not going else ()
-        lines = (*going, *verdict)
-        if lines != self._lines:
-            self._lines = lines
-            self.refresh_rows()
+        state = sight.state
+        going = progress_lines(state, sight.now_us, self.room)
+        second = sight.now_us // 1_000_000
+        key = (state.verdicts, state.benches, sight.server, second, self.room, self.depth)
+        if (
+            going != self._going
+            or len(key) != len(self._key)
+            or any(new is not old and new != old for new, old in zip(key, self._key, strict=True))
+        ):
+            self._key, self._going = key, going
+            self._parts = self._made(sight, bool(going))
+            self._put()
 
     def row(self, y: int) -> Strip:
         return self.ink.strip(self._lines[y] if y < len(self._lines) else (), self.room)
+
+    def _made(self, sight: Sight, going: bool) -> tuple[tuple[Spans, ...], ...]:
+        """Verdict, reasons, what the environments lack, what to do next."""
+        state, room = sight.state, self.room
+        head = verdict_head(state, room) if state.verdicts or not going else ()
+        reasons = verdict_reasons(state, room)
+        if not self._advises:
+            return head, reasons, (), ()
+        lacks = tuple(
+            line for told in env_problems(state) for line in wrapped("✗ ", told, room, Role.ERROR)
+        )
+        refusal = cast("ConsoleApp", self.app).refusal
+        steps = [step for step in next_steps(state, sight.server) if refusal(step[0]) is None]
+        return head, reasons, lacks, self._steps(steps[:_MOST_STEPS])
+
+    def _steps(self, steps: list[Step]) -> tuple[Spans, ...]:
+        found = []
+        for place, (verb, text) in enumerate(steps):
+            lead = Span("Next: " if place == 0 else "      ", Role.DIM)
+            found.append((lead, Span(self._named(verb), Role.KEY), Span(f"  {text}")))
+        return tuple(found)
+
+    def _named(self, verb: str) -> str:
+        """Its first key, else the palette's and its name there."""
+        keys = cast("ConsoleApp", self.app).keys
+        if own := keys[verb].split(",")[0]:
+            return key_name(own)
+        return f"{key_name(keys['view.palette'])} {VERBS[verb].title.lower()}"
+
+    def _put(self) -> None:
+        """What is wanted most in the room there is, and how much is left out."""
+        head, reasons, lacks, steps = self._parts
+        parts = (self._going, head, reasons, lacks, steps)
+        ranked = sorted(
+            (_RANKS[part][line > 0], part, line)
+            for part, lines in enumerate(parts)
+            for line in range(len(lines))
+        )
+        kept = sorted((part, line) for _, part, line in ranked[: self.depth])
+        spare = self.depth - len(kept)
+        lines: list[Spans] = []
+        for part, line in kept:
+            if line == 0 and part in (_LACKS, _STEPS) and lines and spare > 0:
+                lines.append(())
+                spare -= 1
+            lines.append(parts[part][line])
+        left_out = len(ranked) - len(kept)
+        more = (Span(f"{left_out} more · ", Role.DIM),) if left_out and self.depth else ()
+        self.entitle(self.title, (*more, *_KEY))
+        if tuple(lines) != self._lines:
+            self._lines = tuple(lines)
+            self.refresh_rows()

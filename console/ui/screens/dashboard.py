@@ -50,7 +50,7 @@ class Dashboard(ModeScreen, inherit_bindings=False):
         self._state = State()
         self.servers = Servers(ink)
         self.chart = Chart(ink)
-        self.verdict = Verdict(ink)
+        self.verdict = Verdict(ink, advises=True)
         self.act = Act(ink)
         self.log_pane = Log(ink, clock)
         self.detail = Detail(ink)
@@ -65,13 +65,13 @@ class Dashboard(ModeScreen, inherit_bindings=False):
     def fill(self, sight: Sight) -> None:
         """Hand what was seen to every pane."""
         self._state = sight.state
-        self.chart.show(sight)
-        self.verdict.show(sight)
-        self.act.look(sight, max(1, self.size.width - 4), _ACT[self.size.height >= 32])
-        self._arrange()
         self.servers.show(sight)
-        low = self.detail if self.detailed else self.log_pane
-        low.show(replace(sight, server=self.servers.selected))
+        chosen = replace(sight, server=self.servers.selected)
+        self.chart.show(chosen)
+        self.verdict.show(chosen)
+        self.act.look(chosen, max(1, self.size.width - 4), _ACT[self.size.height >= 32])
+        self._arrange()
+        (self.detail if self.detailed else self.log_pane).show(chosen)
 
     def toggle_detail(self) -> None:
         """Show a server's detail in place of its log and of the results, or no longer."""
@@ -135,7 +135,7 @@ class Dashboard(ModeScreen, inherit_bindings=False):
             most = max(1, size.height // 3 - 3)
             tall(self.servers, min(rows, most) + 3)
             lines = max(self.chart.wanted, self.verdict.wanted)
-            tall(self.results, min(lines, 13 if size.height >= 40 else 2) + 2)
+            tall(self.results, min(lines, _results_lines(size.height)) + 2)
             tall(self.act, self.act.wanted + 2)
         else:
             tall(self.servers, None)
@@ -148,3 +148,8 @@ class Dashboard(ModeScreen, inherit_bindings=False):
             return ()
         told = f" {size.width}x{size.height} is small: 60x20 shows all"
         return (Span(" !", Role.WARNING), Span(told))
+
+
+def _results_lines(height: int) -> int:
+    """Lines for what was measured on a screen so high: the log keeps the greater part."""
+    return 13 if height >= 40 else max(2, (height - 18) // 3)
