@@ -31,6 +31,7 @@ class Request:
         wanted: variables put over the recipe's; None leaves one out.
         given: all of it, as it was asked for.
         roll_back: by itself, once it fails.
+        method: `tmux` for a window of tmux; in the background where empty.
         kill_s: KILL is allowed so long after the first TERM; None for never unasked.
     """
 
@@ -41,6 +42,7 @@ class Request:
     kill_s: float | None = None
     ready_s: float = 900.0
     roll_back: bool = False
+    method: str = ""
     given: Mapping[str, Argument] = field(default_factory=dict)
 
     @property
@@ -73,7 +75,10 @@ def read_request(
     on_fail = str(given.get("on_fail", "stop"))
     if on_fail not in ("stop", "rollback"):
         raise BadRequest(f'on_fail: "stop" or "rollback" was expected, not "{on_fail}"')
-    wanted = {**_seen(str(given.get("see", "")), log), **_wanted(str(given.get("env", "")))}
+    method = str(given.get("method", ""))
+    if method not in ("", "tmux"):
+        raise BadRequest(f'method: "tmux" was expected or nothing, not "{method}"')
+    wanted = {**_seen(str(given.get("see", "")), log), **read_variables(str(given.get("env", "")))}
     for name, value in wanted.items():
         masks.learn_pair(name, value or "")
     return Request(
@@ -84,12 +89,17 @@ def read_request(
         seconds("kill_after", None),
         seconds("ready_within", pace.wait_deadline_s) or 0.0,
         on_fail == "rollback",
+        method,
         given,
     )
 
 
-def _wanted(text: str) -> dict[str, str | None]:
-    """`NAME=VALUE` sets, `-NAME` leaves out; quoted as in a shell, nothing is expanded."""
+def read_variables(text: str) -> dict[str, str | None]:
+    """`NAME=VALUE` sets, `-NAME` leaves out; quoted as in a shell, nothing is expanded.
+
+    Raises:
+        BadRequest: the text says which word and why.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:

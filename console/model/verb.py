@@ -80,6 +80,7 @@ _START = (
     Field("see", Kind.TEXT, '"ranks" keeps their environment readable, "nccl" has NCCL tell'),
     Field("ready_within", Kind.DURATION, "a load that takes longer is warned about, 900 s"),
     Field("on_fail", Kind.TEXT, '"rollback" launches what ran before once this fails'),
+    Field("method", Kind.TEXT, '"tmux" starts it in a window of tmux; in the background if left out'),
 )
 
 VERBS: dict[str, Verb] = {
@@ -264,6 +265,7 @@ VERBS: dict[str, Verb] = {
             "unlock",
             "Unlock",
             "Permit changes on hosts until half an hour passes without one.",
+            "U",
             need=Need.LIVE,
         ),
         Verb("lock", "Lock", "Read-only again, whatever was permitted.", need=Need.LIVE),
@@ -281,6 +283,7 @@ VERBS: dict[str, Verb] = {
                 verb,
                 title,
                 help_,
+                "r" if verb == "restart" else "",
                 need=Need.UNLOCK,
                 script=(*fields, _GRACE, _KILL) if stops else fields,
                 per_server=True,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console.model.mask import MASKED
 from console.model.verb import Verb
 from console.render.label import label
+from console.stream.environment import wanted_of
 from console.ui.questions import NotUnderstood, arguments
 
 if TYPE_CHECKING:
+    from console.control.port import Argument
     from console.ui.app import ConsoleApp
+
+
+LAUNCHES = ("launch", "restart", "swap")
 
 
 async def act(console: ConsoleApp, verb: Verb) -> None:
@@ -19,7 +25,10 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
         await _bench(console, server)
         return
     try:
-        given = await arguments(verb, console.dialogs)
+        if verb.id in LAUNCHES:
+            given = await _launch_arguments(console, verb.id, server)
+        else:
+            given = await arguments(verb, console.dialogs)
     except NotUnderstood as error:
         console.say(str(error), good=False)
         return
@@ -29,6 +38,22 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
     console.follow.look()
     if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
         console.say(label(outcome.text), outcome.ok)
+
+
+async def _launch_arguments(
+    console: ConsoleApp, verb: str, server: str
+) -> dict[str, Argument] | None:
+    """What a person filled in, begun with the profile that the server is wanted to have."""
+    from console.control.environments import as_text
+    from console.ui.screens.act_form import ActForm
+
+    cell = console.control.timeline.state.servers.get(server)
+    wanted = wanted_of(cell) if cell is not None else None
+    pairs = ((str(name), str(value)) for name, value in (wanted.values if wanted else ()))
+    # What is masked here cannot be handed on: its value is the recipe's or nobody's.
+    values = {name: value for name, value in pairs if MASKED not in value}
+    origin = label(wanted.why) if wanted else ""
+    return await console.push_screen_wait(ActForm(verb, server, as_text(values), origin))
 
 
 async def _bench(console: ConsoleApp, server: str) -> None:
