@@ -178,6 +178,7 @@ class Flow:
         return Start(
             server.name, look.port, log, base,
             None if base else server.recipe, self.request.wanted,
+            self.request.method == "tmux",
         )  # fmt: skip
 
     async def _up(self, start: Start) -> End:
@@ -204,7 +205,10 @@ class Flow:
         self.watch.follow_log(start.server, 0)
         self.started = await self.launcher.launch(act, start)
         log = self.started.log
-        self.say("load", f"process {self.started.pid} was started; its output goes to {log}")
+        where = self.started.window
+        shown = f"; tmux attach -t {where} shows it" if where else ""
+        text = f"process {self.started.pid} was started; its output goes to {log}{shown}"
+        self.say("load", text)
         readiness = Readiness(
             start.server, start.port, self.started, self.watch, self.timeline, self.commands,
             self.clock, self.pace, lambda text: self.say("load", text), self.tick,

@@ -73,11 +73,17 @@ def _told_start(look: Look, request: Request) -> Iterator[str]:
     source = f"the recipe {look.base} on the host" if look.base else "the fleet file's recipe"
     if not look.base and look.server.recipe is None:
         source = "what runs now"
-    yield f"start: {look.server.name}, from {source}, in a session and group of its own"
+    yield f"start: {look.server.name}, from {source}, {_how(request)}"
     yield f"  {shown_command(look.words)}"
     yield from _told_environment(look, request)
     known = look.load_s is not None
     yield f"expected load: about {look.load_s:.0f} s" if known else "expected load: not known yet"
+
+
+def _how(request: Request) -> str:
+    if request.method == "tmux":
+        return "in a window of the tmux session spec-console"
+    return "in a session and group of its own"
 
 
 def _told_environment(look: Look, request: Request) -> Iterator[str]:

@@ -80,7 +80,9 @@ _START = (
     Field("see", Kind.TEXT, '"ranks" keeps their environment readable, "nccl" has NCCL tell'),
     Field("ready_within", Kind.DURATION, "a load that takes longer is warned about, 900 s"),
     Field("on_fail", Kind.TEXT, '"rollback" launches what ran before once this fails'),
-    Field("method", Kind.TEXT, '"tmux" starts it in a window of tmux; in the background if left out'),
+    Field(
+        "method", Kind.TEXT, '"tmux" starts it in a window of tmux; in the background if left out'
+    ),
 )
 
 VERBS: dict[str, Verb] = {

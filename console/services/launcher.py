@@ -62,7 +62,11 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A process that a console started: leader of a group and session of its own."""
+    """A process that a console started: leader of a group and session of its own.
+
+    Attributes:
+        window: of tmux, as SESSION:INDEX; empty for one in the background.
+    """
 
     act: str
     pid: int
@@ -71,6 +75,7 @@ class Launched:
     server: str
     log: str = ""
     recipe: str = ""
+    window: str = ""
 
     def is_it(self, seen: Seen) -> bool:
         """Whether that is the process, or one of the session it leads."""
@@ -101,6 +106,7 @@ class Start:
     Attributes:
         base: a recipe on the host; empty for `recipe`, the fleet file's.
         wanted: variables put over those of the recipe; None leaves one out.
+        window: in a window of tmux, not in the background.
     """
 
     server: str
@@ -109,6 +115,7 @@ class Start:
     base: str = ""
     recipe: Recipe | None = None
     wanted: Mapping[str, str | None] = field(default_factory=dict)
+    window: bool = False
 
     @property
     def env_file(self) -> str:
@@ -180,8 +187,9 @@ class Launcher:
             WireError: the host was not reached.
         """
         argv = launch_argv(
-            act, start.server, start.port, start.log, base=start.base, env_file=start.env_file
-        )
+            act, start.server, start.port, start.log,
+            base=start.base, env_file=start.env_file, window=start.window,
+        )  # fmt: skip
         said = _said(_accepted(await self.host.run(argv, start.text())))
         launched = _launched(said)
         if launched is None:
@@ -241,7 +249,8 @@ def _launched(said: Mapping[str, str]) -> Launched | None:
         return None
     act, pid, start, boot, server = words
     log, recipe = said.get("log", ""), said.get("recipe", "")
-    return Launched(act, int(pid), int(start), boot, server, log, recipe)
+    window = said.get("window", "")
+    return Launched(act, int(pid), int(start), boot, server, log, recipe, window)
 
 
 def shown_command(words: tuple[Clean, ...]) -> str:

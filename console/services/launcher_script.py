@@ -75,14 +75,22 @@ _BECOME = (
     ' esac; done <"$f"; unset f x v n OLDPWD; exec "$@"'
 )
 
+# What becomes the server in a window of tmux: the window shows what goes to the log, and ctrl+c in
+# it ends both. The pane's own process is the server, so it leads a session of its own as well.
+_PANE = (
+    'umask 022; ( env -i tail -n 0 -f "$3" & ); '
+    'exec env -i /bin/sh -c "$1" sh "$2" </dev/null >>"$3" 2>&1'
+)
+
 _LAUNCH = (
     r"""
 export LC_ALL=C;
-act=$1 name=$2 port=$3 log=$4 base=$5 envfile=$6 become=$7;
+act=$1 name=$2 port=$3 log=$4 base=$5 envfile=$6 become=$7 pane=$8;
 g="$d/port-$port" r="$d/port-$port/$act.recipe" l="$d/port-$port/launch";
 mkdir -p "$g" || no "cannot make $g";
 log=${log:-$g/$name.log};
-told() { echo "@launched $(cat "$l")"; echo "@log $log"; echo "@recipe $r"; echo "@end"; exit 0; };
+told() { echo "@launched $(cat "$l")"; echo "@log $log"; echo "@recipe $r";
+if [ -f "$r.window" ]; then echo "@window $(cat "$r.window")"; fi; echo "@end"; exit 0; };
 if [ -f "$l" ]; then read -r y p b i n <"$l";
 if [ "$y" = "$act" ]; then told; fi;
 if [ "$i" = "$(cat /proc/sys/kernel/random/boot_id)" ]; then case $(born "$p") in
@@ -111,11 +119,24 @@ if [ "$(tail -n 1 "$r.new")" != . ]; then no "the recipe arrived cut short"; fi;
 mv "$r.new" "$r" || no "cannot write $r";
 if ! { mkdir -p "$(dirname "$log")" && : >>"$log"; } 2>/dev/null; then no "cannot write the log
 $log"; fi;
-if ! command -v setsid >/dev/null; then no "this host has no setsid"; fi;
+t=setsid; if [ -n "$pane" ]; then t=tmux; fi;
+if ! command -v $t >/dev/null; then no "this host has no $t"; fi;
 if ! ( set -C; echo "$act" >"$g/$act.claim" ) 2>/dev/null; then
 k=0; while [ $k -lt 50 ]; do if [ "$(sed "s/ .*//" "$l" 2>/dev/null)" = "$act" ]; then told; fi;
 sleep 0.1; k=$((k + 1)); done; no "an attempt to launch did not come to an end"; fi;
+if [ -n "$pane" ]; then w=new-session; at=-s;
+if tmux has-session -t =spec-console 2>/dev/null; then w=new-window at=-t;
+tmux list-windows -t =spec-console: -F "#{pane_dead} #{window_id} #{window_name}" | while
+read -r x y z; do if [ "$x $z" = "1 $name" ]; then tmux kill-window -t "$y"; fi; done;
+if ! tmux has-session -t =spec-console 2>/dev/null; then w=new-session at=-s; fi; fi;
+x=spec-console; if [ $w = new-window ]; then x=spec-console:; fi;
+x=$(tmux $w -d -P -F "#{pane_pid} #{session_name}:#{window_index}" $at $x -n "$name" /bin/sh -c
+"$pane" sh "$become" "$r" "$log" 2>"$r.err") || no "tmux: $(head -n 1 "$r.err")";
+rm -f "$r.err"; p=${x%% *}; echo "${x#* }" >"$r.window";
+tmux set-option -w -t "${x#* }" remain-on-exit on >/dev/null 2>&1;
+else
 ( umask 022; exec setsid env -i /bin/sh -c "$become" sh "$r" </dev/null >>"$log" 2>&1 ) & p=$!;
+fi;
 ls -t "$g" | sed 1,90d | while read -r x; do rm -f "$g/$x"; done;
 b=$(born "$p");
 echo "$act $p ${b% *} $(cat /proc/sys/kernel/random/boot_id) $name" >"$l.new" && mv "$l.new" "$l"
@@ -192,17 +213,25 @@ def capture_argv(pid: int, start_ticks: int, file: str) -> list[str]:
 
 
 def launch_argv(
-    act: str, name: str, port: int, log: str, *, base: str = "", env_file: str = ""
+    act: str,
+    name: str,
+    port: int,
+    log: str,
+    *,
+    base: str = "",
+    env_file: str = "",
+    window: bool = False,
 ) -> list[str]:
     """Launch what `base` (a recipe on the host) and the standard input make together, once.
 
     Without a `log` its output goes to one in the private folder; of what that keeps for a slot
-    the newest 90 files stay.
+    the newest 90 files stay. With `window` it runs in one of the tmux session `spec-console`.
 
     Given again with the same act it launches nothing more and prints the same:
-    `@launched ACT PID START BOOT NAME`, `@log`, `@recipe`; or `@refused WHY`.
+    `@launched ACT PID START BOOT NAME`, `@log`, `@recipe`, `@window`; or `@refused WHY`.
     """
-    return command(_LAUNCH, [act, name, str(port), log, base, env_file, _BECOME])
+    pane = _PANE if window else ""
+    return command(_LAUNCH, [act, name, str(port), log, base, env_file, _BECOME, pane])
 
 
 def record_argv(port: int, name: str) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -128,6 +129,44 @@ async def test_a_launch_is_a_session_of_its_own_with_the_recipe_as_its_whole_env
     assert result.gone
     assert phases == ["term", "gone"]
     assert either.running() == []
+
+
+async def test_a_launch_in_a_window_of_tmux_is_shown_there_and_is_like_any_other(
+    box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMUX_TMPDIR", str(tmp_path))
+    monkeypatch.delenv("TMUX", raising=False)
+    port, log = free_port(), tmp_path / "base.log"
+
+    def tmux(*words: str) -> str:
+        done = subprocess.run(["tmux", *words], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    try:
+        wanted = replace(start(box, port, NCCL_ALGO="Ring"), window=True)
+        launched = await box.launcher.launch("act-1", wanted)
+        assert await box.launcher.launch("act-1", wanted) == launched
+        assert launched.window == "spec-console:0"
+        await up(box, port)
+        assert box.running() == [launched.pid]
+        stat = stat_of(launched.pid)
+        assert (stat[2], stat[3]) == (str(launched.pid), str(launched.pid))
+        held = environ(launched.pid)
+        assert held["NCCL_ALGO"] == "Ring"
+        assert not {"TMUX", "TMUX_PANE", "TERM", "NCCL_PROTO"} & held.keys()
+        until(lambda: log.read_text() == "out\nerr\nout again\n", 5, "its log")
+        shown = ("capture-pane", "-p", "-t", launched.window)
+        until(lambda: tmux(*shown).split() == ["out", "err", "out", "again"], 5, "its window")
+        result, _ = await stop(box, port, launched)
+        assert result.gone
+        until(lambda: tmux("list-panes", "-s", "-F", "#{pane_dead}") == "1\n", 5, "a dead pane")
+        assert "out again" in tmux(*shown)
+        again = await box.launcher.launch("act-2", wanted)
+        assert tmux("list-windows", "-F", "#{window_name} #{pane_pid}") == f"base {again.pid}\n"
+        await up(box, port)
+        assert (await stop(box, port, again))[0].gone
+    finally:
+        tmux("kill-server")
 
 
 async def test_one_act_launches_once_and_a_slot_holds_one(box: Box) -> None:
