@@ -65,6 +65,11 @@ def arm_of(args: Mapping[str, object], *, whole: bool = True) -> Running | None:
         return _sglang(args)
     if "speculative_config" in args:
         return _vllm(args["speculative_config"])
+    if args.get("speculative_model"):  # vLLM before it had a speculative_config
+        tokens = _int(args.get("num_speculative_tokens"))
+        model = str(args["speculative_model"])
+        method = "ngram" if model == "[ngram]" else "draft model"
+        return Running(Arm.SPECULATIVE, method, draft_tokens=tokens, draft_model=model)
     if "speculative.types" in args:
         method = str(args["speculative.types"])
         if method in ("", "none"):

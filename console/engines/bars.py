@@ -28,6 +28,10 @@ _KINDS: tuple[tuple[str, BarKind], ...] = (
     ("autotun", "compile"),
     ("download", "download"),
     ("fetch", "download"),
+    (".safetensors", "download"),
+    (".gguf", "download"),
+    (".bin", "download"),
+    (".json", "download"),
 )
 
 

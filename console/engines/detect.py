@@ -24,7 +24,7 @@ from console.model.fleet import Engine
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer to a probe: no code where the wire failed; `why` says how."""
+    """One answer to a probe: no code where the wire failed; `why` says how, or where it sends."""
 
     code: int | None
     body: str = ""
@@ -148,14 +148,15 @@ def _unnamed(answers: Mapping[str, Answer], found: Models | None, listed: Answer
         return Verdict(
             None, None, None, f"the API key is missing or wrong ({listed.code}); nothing else tells"
         )
-    return Verdict(None, None, _name(found), f"/v1/models answers {listed.code}; no known engine")
+    said = listed.why or f"answers {listed.code}; no known engine"
+    return Verdict(None, None, _name(found), f"/v1/models {said}")
 
 
 def _by_metrics(text: str) -> Engine | None:
     for engine, marks in (
         (Engine.SGLANG, ("sglang:", "sglang_")),
-        (Engine.VLLM, ("vllm:",)),
-        (Engine.LLAMACPP, ("llamacpp:",)),
+        (Engine.VLLM, ("vllm:", "vllm_")),
+        (Engine.LLAMACPP, ("llamacpp:", "llamacpp_")),
         (Engine.TRTLLM, ("trtllm_",)),
     ):
         if any(mark in text for mark in marks):

@@ -28,11 +28,12 @@ _DECODE = re.compile(
 ).match
 
 _INNER = re.compile(
-    r"\[(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] "
+    r"\[(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z][A-Z_]*\d+)*\] "
     r"|(?:rank\d+\]:\[)?[EWIF]\d{3,4} \d\d:\d\d:\d\d\.\d+ "
     r"|\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\])"
-    r"|\((?:APIServer|EngineCore|Worker|VllmWorker)[\w =]*pid=\d+\) "
+    r"|\((?:APIServer|ApiServer|EngineCore|Worker|VllmWorker|RayWorker)[\w =]*pid=\d+[^)]*\) "
 )
+_CARRIES = re.compile(r"(?:\(\w+ pid=\d+[^)]*\) ?)+$")  # Ray's prefix before another's own head
 _INNER_NCCL = re.compile(
     r"(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL (?:INFO|WARN) "
 )
@@ -104,6 +105,8 @@ def _pieces(text: str) -> list[str]:
         ends = {end for _, end in heads}
         cuts += [m.start() for m in _INNER_NCCL.finditer(text) if m.start() not in ends]
         cuts.sort()
+    if cuts and cuts[0] == 0 and len(cuts) > 1 and _CARRIES.match(text[: cuts[1]]):
+        del cuts[1]
     if not cuts or cuts == [0]:
         return [text]
     if cuts[0] != 0:

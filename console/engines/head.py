@@ -7,37 +7,21 @@ in the message.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
-from console.engines.facts import Severity
+from console.engines.json_log import json_line
+from console.engines.levels import LEVEL, LEVELS
 from console.engines.line import Head
+from console.engines.user_heads import bare_level, bracketed, dated
 
 _SGR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]*[A-Za-z]")
 _LOST = re.compile(r"(?:\[[0-9;]{1,6}m)(?=\(\w[\w .=]*pid=)|(?<=\))(?:\[[0-9;]{1,6}m)+")
 _NAMED = re.compile(r"<(?:CSI|ESC|OSC|DCS)>|<CR>(?= *[\w%])")
 
-_LEVELS: dict[str, Severity] = {
-    "DEBUG": "debug",
-    "TRACE": "debug",
-    "INFO": "info",
-    "NOTICE": "info",
-    "WARN": "warning",
-    "WARNING": "warning",
-    "ERROR": "error",
-    "CRITICAL": "error",
-    "FATAL": "error",
-    "D": "debug",
-    "I": "info",
-    "W": "warning",
-    "E": "error",
-    "F": "error",
-}
-_LEVEL = r"(?:DEBUG|TRACE|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)"
 _DATE = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?"
-_RANKS = r"(?: (?:DP|PP|TP|EP|CP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|DCP)\d+)"
+_RANKS = r"(?: [A-Z][A-Z_]*\d+)"
 
 _KUBECTL = re.compile(r"\[pod/([^/\] ]+)/([^\] ]+)\](?: |$)")
 _COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]*) +\|(?: |$)")
@@ -46,22 +30,30 @@ _JOURNAL_AT = "|".join(
     (
         _ISO,
         r"\d{10}\.\d{6}",
-        rf"\S{{2,6}} {_DATE} (?:[A-Z]{{2,5}}|[+-]\d\d)",
-        r"[^\s\[(]{2,12} {1,2}\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?",
+        rf"\S{{1,6}} {_DATE} (?:[A-Z]{{2,5}}|[+-]\d\d)",
+        r" ?[^\s\[(]{2,12} {1,2}\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?",
+        r"\[ *\d+\.\d{6}(?: <[^>]*>)?\]",
     )
 )
+_KERNEL = re.compile(r"\[ *(\d+\.\d{6}|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ [\d:]{8} \d{4})\] +(?=\S)")
+_SYSLOG = re.compile(rf"<\d{{1,3}}>1 ({_ISO}) (\S+) (\S+) (\S+) \S+ (?:-|\[.*?\]) ?")
 _JOURNAL = re.compile(rf"({_JOURNAL_AT}) ([A-Za-z0-9][\w.-]*) ([^\s\[\]:]+)(?:\[(\d+)\])?: ?")
 _STAMP = re.compile(rf"(?:\[({_ISO})\]|({_ISO}))(?: (?:stdout|stderr) [FP])?(?: |$)")
 _STERN = re.compile(
-    r"([a-z0-9][a-z0-9.]*-[a-z0-9.-]+) ([a-z0-9][a-z0-9.-]*) "
-    rf"(?=\[\d{{4}}-|{_DATE}|\(\w+ ?[\w=]* ?pid=|\[rank\d|{_LEVEL}[: ]|\d+\.\d\d\.\d{{3}}\.)"
+    r"(?:[a-z0-9][a-z0-9-]* )?([a-z0-9][a-z0-9.]*-[a-z0-9.-]+) ([a-z0-9][a-z0-9.-]*) "
+    rf"(?:(\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) )?"
+    rf"(?=\[\d{{4}}-|{_DATE}|\(\w+ ?[\w=]* ?pid=|\[rank\d|{LEVEL}[: ]|\d+\.\d\d\.\d{{3}}\."
+    rf"|\{{\"|  File \"|Traceback |[A-Z][\w -]+: +\d+%)"
 )
-_LABEL = re.compile(r"(?:\[1,(\d+)\]<std(?:out|err)>:|(\d+): (?=[\[(]))")
+_LABEL = re.compile(
+    r"(?:\[1,(\d+)\]<std(?:out|err)>: ?|\[default(\d+)\]: ?"
+    r"|(\d+): (?=[\[(]|[A-Z][\w -]+: +\d+%|Traceback ))"
+)
 
 _SGLANG = re.compile(rf"\[?((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)({_RANKS}*)\](?: |$)")
 _VLLM = re.compile(r"\((?P<name>\w+)(?P<more>[\w =,.:]*?)\bpid=(?P<pid>\d+)[^)]*\)(?: |$)")
 _VLLM_STAMP = re.compile(
-    rf"({_LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)"
+    rf"({LEVEL}) ((?:\d{{4}}-)?\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)"
     r"(?: \[?[^\]\[ ]*:\d+\])?(?: |$)"
 )
 _TORCH = re.compile(
@@ -71,20 +63,12 @@ _NCCL = re.compile(r"([\w.-]+):(\d+):\d+ \[(\d+)\] (?:[\w./]+:\d+ )?(?=NCCL )")
 _TRT = re.compile(
     r"\[(\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] \[TRT-LLM\](?: \[RANK (\d+)\])?(?: \[([A-Z])\])?(?: |$)"
 )
+_TRT_CORE = re.compile(rf"\[TensorRT-LLM\]\[({LEVEL})\] ?")
+_RANKED = re.compile(r"\[rank(\d+)\]: ?")  # PyTorch before each line of an exception's report
 _LLAMA = re.compile(r"(\d+\.\d\d\.\d{3}\.\d{3}) (?:([IWED]) )?(?=\S| )")
-_USERS = re.compile(
-    rf"({_DATE})Z? *(?:[-|] *)?(?:\[?(?P<name>[\w.]+)\]? *(?:[-|:] *)?)??"
-    rf"\[?(?P<level>{_LEVEL})\]?:? *(?:[-|] *)?(?:(?P<pid>\d+) )?(?:\[[\w./<>-]+:\d+\]:? )?"
-    r"(?:(?P<target>[a-z_]\w*(?:::\w+)+): (?:[\w./-]+:\d+: )?)?"
-)
-_BARE_STAMP = re.compile(rf"({_DATE})(?:Z)? +")
-_UVICORN = re.compile(rf"({_LEVEL}): +")
+_UVICORN = re.compile(rf"({LEVEL}): +")
 _RANK_IN_NAME = re.compile(r"(DP|PP|TP|EP|CP)(\d+)")
 _RANK_IN_ARGS = re.compile(r"\brank=(\d+)")
-
-_JSON_TEXT = ("message", "msg", "log", "MESSAGE")
-_JSON_AT = ("time", "timestamp", "ts", "asctime", "@timestamp", "__REALTIME_TIMESTAMP")
-_MAX_JSON = 256 * 1024
 
 
 def plain(text: str) -> str:
@@ -114,12 +98,12 @@ def unwrap(text: str) -> tuple[Head, str]:
 def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
     first = text[:1]
     if first == "{":
-        return _json(head, text)
-    if first == "[":
-        if m := _KUBECTL.match(text):
-            source = f"{m[1]}/{m[2]}"
-            return replace(head, source=source, wrapper="kubectl --prefix"), text[m.end() :]
-    elif m := _JOURNAL.match(text):
+        taken = json_line(head, text)
+        return None if taken is None else (taken[0], plain(taken[1]))
+    if first == "[" and (m := _KUBECTL.match(text)):
+        source = f"{m[1]}/{m[2]}"
+        return replace(head, source=source, wrapper="kubectl --prefix"), text[m.end() :]
+    if m := _JOURNAL.match(text):
         pid = int(m[4]) if m[4] else None
         found = replace(
             head,
@@ -130,15 +114,23 @@ def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
             wrapper=head.wrapper or _journal(m[1]),
         )
         return found, text[m.end() :]
+    if head.wrapper == "" and (m := _KERNEL.match(text)):
+        return replace(head, outer=m[1], source="kernel", wrapper="dmesg"), text[m.end() :]
+    if first == "<" and (m := _SYSLOG.match(text)):
+        pid = int(m[4]) if m[4].isdigit() else None
+        found = replace(head, outer=m[1], source=m[3], process=m[3], pid=pid, wrapper="syslog")
+        return found, text[m.end() :]
     if m := _STAMP.match(text):
         wrapper = f"{head.wrapper} --timestamps".strip()
         return replace(head, outer=m[1] or m[2], wrapper=wrapper), text[m.end() :]
     if head.wrapper == "" and (m := _COMPOSE.match(text)):
         return replace(head, source=m[1], wrapper="docker compose"), text[m.end() :]
     if head.wrapper == "" and (m := _STERN.match(text)):
-        return replace(head, source=f"{m[1]}/{m[2]}", wrapper="stern"), text[m.end() :]
+        found = replace(head, source=f"{m[1]}/{m[2]}", wrapper="stern", outer=m[3] or head.outer)
+        return found, text[m.end() :]
     if m := _LABEL.match(text):
-        return replace(head, source=f"task {m[1] or m[2]}", wrapper="srun"), text[m.end() :]
+        number = m[1] or m[2] or m[3]
+        return replace(head, source=f"task {number}", wrapper="srun"), text[m.end() :]
     return None
 
 
@@ -146,40 +138,11 @@ def _journal(at: str) -> str:
     """Which of journalctl's output forms wrote this stamp."""
     if re.match(_ISO, at):
         return "journal short-iso"
+    if at[0] == "[":
+        return "journal short-monotonic"
     if at[0].isdigit() and "." in at and " " not in at:
         return "journal short-unix"
     return "journal short-full" if re.search(_DATE, at) else "journal short"
-
-
-def _json(head: Head, text: str) -> tuple[Head, str] | None:
-    """A whole line that is one JSON object with a message; journald may give bytes."""
-    if len(text) > _MAX_JSON or not text.rstrip().endswith("}"):
-        return None
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    message = next((found[k] for k in _JSON_TEXT if k in found), None)
-    if isinstance(message, list) and all(isinstance(b, int) and 0 <= b < 256 for b in message):
-        message = bytes(message).decode("utf-8", "replace")
-    if not isinstance(message, str):
-        return None
-    level = str(found.get("level") or found.get("levelname") or "").upper()
-    outer = next((str(found[k]) for k in _JSON_AT if k in found), head.outer)
-    source = str(found.get("SYSLOG_IDENTIFIER") or found.get("_SYSTEMD_UNIT") or head.source)
-    process = source if "MESSAGE" in found else head.process
-    changed = replace(
-        head,
-        outer=outer,
-        wrapper=head.wrapper or "json",
-        level=_LEVELS.get(level, head.level),
-        style="json" if level in _LEVELS else head.style,
-        source=source,
-        process=process,
-    )
-    return changed, plain(message.rstrip("\n"))
 
 
 def behead(head: Head, text: str) -> tuple[Head, str]:
@@ -188,15 +151,20 @@ def behead(head: Head, text: str) -> tuple[Head, str]:
     if first in "[ " or "] " in text[:40]:
         if m := _SGLANG.match(text):
             found = replace(head, at=m[1], ranks=m[2].strip(), style="sglang")
-            return _after(found, text[m.end() :])
+            return _after(*bracketed(found, text[m.end() :]))
         if m := _TORCH.match(text):
             ranks = f"rank {m[1]}" if m[1] else head.ranks
-            found = replace(head, at=m[3], ranks=ranks, level=_LEVELS[m[2]], style="torch")
+            found = replace(head, at=m[3], ranks=ranks, level=LEVELS[m[2]], style="torch")
             return found, text[m.end() :]
         if m := _TRT.match(text):
             ranks = f"rank {m[2]}" if m[2] else ""
-            level = _LEVELS.get(m[3] or "", head.level)
+            level = LEVELS.get(m[3] or "", head.level)
             return replace(head, at=m[1], ranks=ranks, level=level, style="trtllm"), text[m.end() :]
+        if m := _TRT_CORE.match(text):
+            return replace(head, level=LEVELS[m[1]], style="trtllm"), text[m.end() :]
+        if m := _RANKED.match(text):
+            return replace(head, ranks=f"rank {m[1]}"), text[m.end() :]
+        return _after(*bracketed(head, text))
     if first == "(" and (m := _VLLM.match(text)):
         return _vllm(head, m["name"], m["more"], int(m["pid"]), text[m.end() :])
     if first.isdigit():
@@ -205,7 +173,15 @@ def behead(head: Head, text: str) -> tuple[Head, str]:
 
 
 def _vllm(head: Head, name: str, more: str, pid: int, rest: str) -> tuple[Head, str]:
-    words = " ".join(a + b for a, b in _RANK_IN_NAME.findall(name))
+    if m := _VLLM.match(rest):  # Ray's worker, told on by the engine's process
+        return _vllm(head, m["name"], m["more"], int(m["pid"]), rest[m.end() :])
+    if m := _SGLANG.match(rest):
+        ranks = m[2].strip()
+        return _after(
+            replace(head, process=name, pid=pid, at=m[1], ranks=ranks, style="sglang"),
+            rest[m.end() :],
+        )
+    words = " ".join(a + b for a, b in _RANK_IN_NAME.findall(name + more))
     if not words and (m := _RANK_IN_ARGS.search(more)):
         words = f"rank {m[1]}"
     return _after(replace(head, process=name, pid=pid, ranks=words, style="vllm"), rest)
@@ -213,23 +189,8 @@ def _vllm(head: Head, name: str, more: str, pid: int, rest: str) -> tuple[Head, 
 
 def _digits(head: Head, text: str) -> tuple[Head, str]:
     if m := _LLAMA.match(text):
-        level = _LEVELS.get(m[2] or "", head.level)
+        level = LEVELS.get(m[2] or "", head.level)
         return replace(head, at=m[1], level=level, style="llamacpp"), text[m.end() :]
-    if m := _USERS.match(text):
-        name = m["name"] or ""
-        ranks = name if _RANK_IN_NAME.fullmatch(name) else ""
-        found = replace(
-            head,
-            at=m[1],
-            ranks=ranks,
-            level=_LEVELS[m["level"]],
-            pid=int(m["pid"]) if m["pid"] else head.pid,
-            process=m["target"] or head.process,
-            style="users",
-        )
-        return _after(found, text[m.end() :])
-    if m := _BARE_STAMP.match(text):
-        return _after(replace(head, at=m[1], style="users"), text[m.end() :])
     return _after(head, text)
 
 
@@ -237,13 +198,13 @@ def _after(head: Head, text: str) -> tuple[Head, str]:
     """A second head behind the first: vLLM's level and stamp, uvicorn's level, NCCL's."""
     if m := _VLLM_STAMP.match(text):
         style = head.style or ("users" if m[2][4] == "-" else "vllm")  # vLLM writes no year
-        return replace(head, level=_LEVELS[m[1]], at=m[2], style=style), text[m.end() :]
+        return replace(head, level=LEVELS[m[1]], at=m[2], style=style), text[m.end() :]
     if m := _UVICORN.match(text):
         style = head.style or "uvicorn"
-        return replace(head, level=_LEVELS[m[1]], style=style), text[m.end() :]
+        return replace(head, level=LEVELS[m[1]], style=style), text[m.end() :]
     if " NCCL " in text and (m := _NCCL.match(text)):
         device = f"GPU {m[3]}"
         return replace(
             head, process=m[1], pid=int(m[2]), ranks=head.ranks or device, style="nccl"
         ), text[m.end() :]
-    return head, text
+    return dated(head, text) if head.style == "" else bare_level(head, text)

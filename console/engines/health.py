@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from console.engines.endpoints import auth
 from console.engines.versions import Version
 from console.model.failure import Failure
 from console.model.fleet import Engine
@@ -63,7 +64,7 @@ def read_health(
     if failure is not None or code is None:
         return _absent(engine, failure, wait_us)
     if code in (401, 403):
-        return Reading(Meaning.KEY, _key(engine, code, path))
+        return Reading(Meaning.KEY, _key(engine, version, code, path))
     if 300 <= code < 400:
         return Reading(Meaning.STRANGE, f"{path} redirects ({code}): another service answers")
     if code == 200:
@@ -93,9 +94,11 @@ def _absent(engine: Engine, failure: Failure | None, wait_us: int) -> Reading:
             return Reading(Meaning.UNKNOWN, f"could not ask: {failure.value}")
 
 
-def _key(engine: Engine, code: int, path: str) -> str:
+def _key(engine: Engine, version: Version | None, code: int, path: str) -> str:
+    if auth(engine, path, version) == "admin":
+        return f"{path} needs the admin key ({code})"
     if code == 403:
-        return f"{path} needs the admin key (403)"
+        return f"{path} is forbidden (403): the key may not do that, or a proxy stands before it"
     header = "Bearer or X-Api-Key" if engine is Engine.LLAMACPP else "Bearer"
     return f"{path} needs the API key ({header}); none or a wrong one was sent (401)"
 

@@ -19,7 +19,16 @@ _FRAME = re.compile(r"\s+(\w+) \((\w+)\.py:\d+\)")
 _STOPPED = (0, 143)
 # Markers that only say that something failed: the exception's own words belong to them.
 _NEED_WORDS = frozenset(
-    {"child-exception", "engine-start", "engine-dead", "warmup-failed", "sigquit", "child-crash"}
+    {
+        "child-exception",
+        "engine-start",
+        "engine-dead",
+        "warmup-failed",
+        "sigquit",
+        "child-crash",
+        "worker-dead",
+        "rank-dead",
+    }
 )
 
 

@@ -23,11 +23,12 @@ from console.model.fleet import Engine
 _ORIGIN = re.compile(r"(?:(?:slot|srv|que|cmn|main|llama|common)\w* +)?\w[\w:]*: +")
 _SLOT = re.compile(r"id +(\d+) \| task (-?\d+) \| ?")
 _EVAL = re.compile(
-    r" *(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) (?:tokens|runs)"
+    r" *(?:generation )?(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) (?:tokens|runs)"
     r"(?: +\( *[\d.]+ ms per token, +([\d.]+|inf) tokens per second\))?"
 )
 _PROGRESS = re.compile(
-    r"prompt processing(?: progress)?, n_tokens = +(\d+),(?: n_past[^,]*,| batch[^,]*,)*"
+    r"prompt processing(?: progress)?,(?: n_past[^,]*,| batch[^,]*,)* n_tokens = +(\d+),"
+    r"(?: n_past[^,]*,| batch[^,]*,)*"
     r" progress = ([\d.]+)(?:, t = +([\d.]+) s / ([\d.]+) tokens per second)?"
 )
 _LIVE = re.compile(r"n_gen = +(\d+), tg = +([\d.]+) t/s(?:, tg_3s = +([\d.]+) t/s)?")
@@ -42,11 +43,18 @@ _PHASES: tuple[tuple[str, PhaseSeen], ...] = (
     ("loading model '", PhaseSeen("weights", "begin", draft=False)),
     ("loading draft model '", PhaseSeen("weights", "begin", draft=True)),
     ("initializing, n_slots", PhaseSeen("kv cache", "at")),
+    ("initializing slots, n_slots", PhaseSeen("kv cache", "at")),
 )
+# Builds of early 2024: `INFO [ print_timings] message | tid="140" timestamp=1715000000 …`.
+_FIRST = re.compile(r"(?:INFO|WARN|ERR|VERB) \[ *[\w:]+\] (.*?) \| tid=.*? timestamp=\d+")
 
 
 def message(text: str) -> Fact | None:
     """The fact in a message of llama-server; None for plain text."""
+    if b := _BUILD.match(text):
+        return VersionSeen(Engine.LLAMACPP, b[1] or f"b{b[2]}")
+    if f := _FIRST.match(text):
+        text = f[1]
     body = text[m.end() :] if (m := _ORIGIN.match(text)) else text
     slot, task = 0, -1
     if s := _SLOT.match(body):
@@ -62,11 +70,21 @@ def message(text: str) -> Fact | None:
         return ReadySeen(found[1].rstrip("/") if found else "")
     if body.startswith("HTTP server is listening"):
         return ListeningSeen("")  # older builds open the port before the model is loaded
-    if "per second)" in body or "tokens" in body:
-        return _timing(-1, -1, body)  # older builds print the timings below their slot's line
+    if body.startswith("HTTP server listening"):
+        return ListeningSeen("")
+    # Older builds print the timings below their slot's line.
+    if "per second)" in body or "tokens" in body or "runs" in body:
+        return _timing(-1, -1, body)
+    if m := _DRAFT.match(body):
+        return _spec(m, None)
     if b := _BUILD.match(body):
         return VersionSeen(Engine.LLAMACPP, b[1] or f"b{b[2]}")
     return None
+
+
+def _spec(m: re.Match[str], task: int | None) -> SpecSeen:
+    length = float(m[4]) if m[4] else None
+    return SpecSeen(length, float(m[1]), int(m[2]), int(m[3]), task=task)
 
 
 def _of_slot(slot: int, task: int, body: str) -> Fact | None:
@@ -80,9 +98,7 @@ def _of_slot(slot: int, task: int, body: str) -> Fact | None:
         window = float(m[3]) if m[3] else None
         return TimingSeen("live", slot, task, int(m[1]), None, float(m[2]), window)
     if m := _DRAFT.match(body):
-        length = float(m[4]) if m[4] else None
-        drafted, accepted = int(m[3]), int(m[2])
-        return SpecSeen(length, float(m[1]), accepted, drafted, task=task)
+        return _spec(m, task)
     if body.startswith("processing task"):
         return SlotSeen(slot, task, True)
     if body.startswith(("stop processing", "task released")):

@@ -33,11 +33,17 @@ MARKERS: tuple[Marker, ...] = (
             "oom-kill",
             "OOM killer",
             "OOMKilled",
+            "oom_kill event",
+            "oom-kill event",
+            ": Out Of Memory",
+            "node running low on memory",
         ),
         r"(?:Memory cgroup out of memory|Out of memory): Killed process (?P<pid>\d+)"
         r" \((?P<process>[^)]*)\)(?:.*?anon-rss:(?P<rss_kb>\d+)kB)?"
         r"|oom-kill:constraint=(?P<constraint>\w+).*?task=(?P<process2>[^,]*),pid=(?P<pid2>\d+)"
-        r"|killed by the OOM killer|Failed with result 'oom-kill'|\bOOMKilled\b",
+        r"|killed by the OOM killer|Failed with result 'oom-kill'|\bOOMKilled\b"
+        r"|Detected \d+ oom[_-]kill events? in |srun: error: .*: Out Of Memory"
+        r"|due to the node running low on memory",
         "the kernel's OOM killer ended a process: host memory (RAM or the cgroup's limit) ran out,"
         " not GPU memory",
         True,
@@ -52,6 +58,8 @@ MARKERS: tuple[Marker, ...] = (
             "CUDA_ERROR_OUT_OF_MEMORY",
             "cudaErrorMemoryAllocation",
             "cudaMalloc failed",
+            "CUDA error: out of memory",
+            "'out of memory'",
         ),
         r"CUDA out of memory\. Tried to allocate (?P<wanted2>[\d.]+ [KMG]iB) \(GPU (?P<gpu2>\d+);"
         r" (?P<total2>[\d.]+ [KMG]iB) total capacity;.*?(?P<free2>[\d.]+ [KMG]iB) free"
@@ -60,12 +68,41 @@ MARKERS: tuple[Marker, ...] = (
         r" of which (?P<free>[\d.]+ [KMG]iB) is free\.)?"
         r"(?P<others>(?: Process \d+ has [\d.]+ [KMG]iB memory in use\.)*)"
         r"|allocating (?P<wanted3>[\d.]+ [KMG]iB) on device (?P<gpu3>\d+): cudaMalloc failed"
-        r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory",
+        r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory"
+        r"|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'",
         "a GPU had no memory left for an allocation",
         True,
         "See who else holds memory on that GPU first; then lower --mem-fraction-static or the"
         " largest captured batch (--cuda-graph-max-bs).",
         90,
+    ),
+    Marker(
+        "time-limit",
+        ("CANCELLED AT",),
+        r"CANCELLED AT \S+ DUE TO (?P<why>[A-Z ]+?) *(?:\*|$)",
+        "Slurm ended the job",
+        True,
+        "Start it again in a job that may run long enough.",
+        95,
+    ),
+    Marker(
+        "gpu-busy",
+        ("less than desired GPU memory utilization",),
+        r"Free memory on device(?: \S+)? \((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup",
+        "less GPU memory was free at the start than --gpu-memory-utilization asks for",
+        True,
+        "Find who else holds memory on that GPU; then lower --gpu-memory-utilization.",
+        89,
+    ),
+    Marker(
+        "shm-full",
+        ("shared memory segment", "shared memory (shm)", "/dev/shm"),
+        r"Error while creating shared memory segment|insufficient shared memory \(shm\)"
+        r"|/dev/shm.*No space left on device",
+        "/dev/shm is too small or full",
+        True,
+        "Start the container with --ipc=host or a larger --shm-size; look for files left there.",
+        82,
     ),
     Marker(
         "illegal-access",
@@ -166,6 +203,16 @@ MARKERS: tuple[Marker, ...] = (
         "warning",
     ),
     Marker(
+        "soft-watchdog",
+        ("oft watchdog timeout", "soft_watchdog_timeout", "soft=True"),
+        r"[Ss]oft watchdog timeout|\(soft_watchdog_timeout|atchdog timeout \(.*soft=True",
+        "a forward pass takes longer than --soft-watchdog-timeout; nothing is ended for that",
+        False,
+        "The stack dump below shows where it stands.",
+        22,
+        "warning",
+    ),
+    Marker(
         "watchdog",
         ("atchdog timeout",),
         r"[Ww]atchdog timeout \((?:self\.)?(?:\w*_)?watchdog_timeout=(?P<timeout_s>[\d.]+)"
@@ -177,10 +224,16 @@ MARKERS: tuple[Marker, ...] = (
     ),
     Marker(
         "pool-empty",
-        ("Not enough memory", "No available memory", "maximum number of tokens that can be"),
+        (
+            "Not enough memory",
+            "No available memory",
+            "maximum number of tokens that can be",
+            "larger than the available KV cache memory",
+        ),
         r"Not enough memory\. Please try to increase --mem-fraction-static"
         r"|No available memory for the cache blocks"
-        r"|larger than the maximum number of tokens that can be stored in KV cache",
+        r"|larger than the maximum number of tokens that can be stored in KV cache"
+        r"|larger than the available KV cache memory",
         "no GPU memory was left for the KV cache after the weights",
         True,
         "Raise --mem-fraction-static (vLLM: --gpu-memory-utilization), shorten the context, or"
@@ -272,13 +325,172 @@ MARKERS: tuple[Marker, ...] = (
     ),
     Marker(
         "no-model",
-        ("valid model identifier", "does not appear to have a file named", "Repository Not Found"),
+        (
+            "valid model identifier",
+            "does not appear to have a file named",
+            "Repository Not Found",
+            "HFValidationError",
+            "failed to open GGUF file",
+            "Can't load the configuration of",
+        ),
         r"is not a valid model identifier|does not appear to have a file named"
-        r"|Repository Not Found",
+        r"|Repository Not Found|HFValidationError|failed to open GGUF file"
+        r"|Can't load the configuration of",
         "the model was not found at the path or name that was given",
         True,
         "",
         60,
+    ),
+    Marker(
+        "gated-model",
+        ("GatedRepoError", "gated repo", "is restricted"),
+        r"GatedRepoError|access a gated repo|Access to model \S+ is restricted",
+        "the model may be downloaded only with a Hugging Face login that was granted access",
+        True,
+        "Give the process an HF_TOKEN that may read it, or a local path.",
+        61,
+    ),
+    Marker(
+        "model-damaged",
+        (
+            "deserializing header",
+            "MetadataIncompleteBuffer",
+            "PytorchStreamReader failed",
+            "invalid magic",
+            "within the file bounds",
+            "corrupted or incomplete",
+        ),
+        r"Error while deserializing header|MetadataIncompleteBuffer|PytorchStreamReader failed"
+        r"|invalid magic|not within the file bounds|corrupted or incomplete",
+        "a weight file is damaged or was not copied whole",
+        True,
+        "Compare sizes and checksums with the source; copy it again.",
+        63,
+    ),
+    Marker(
+        "model-unsupported",
+        (
+            "Model architectures",
+            "unknown model architecture",
+            "does not recognize this architecture",
+            "Unrecognized configuration class",
+        ),
+        r"Model architectures .{1,200}?(?:are not supported|failed to be inspected)"
+        r"|unknown model architecture|does not recognize this architecture"
+        r"|Unrecognized configuration class",
+        "this version of the engine does not know the model's architecture",
+        True,
+        "Use a version that does, or look at the model's config.json.",
+        62,
+    ),
+    Marker(
+        "model-code",
+        ("trust_remote_code", "trust-remote-code"),
+        r"(?:contains custom code which must be executed|requires you to execute the"
+        r" configuration file).*trust.remote.code|set the option `?trust_remote_code=True",
+        "the model brings its own code, which must be permitted",
+        True,
+        "Start with --trust-remote-code if you trust where the model comes from.",
+        61,
+    ),
+    Marker(
+        "no-gpu",
+        (
+            "No CUDA GPUs are available",
+            "Found no NVIDIA driver",
+            "libcuda.so.1: cannot open",
+            "driver version is insufficient",
+            "no CUDA-capable device",
+            "not compiled with CUDA",
+            "Failed to infer device type",
+        ),
+        r"No CUDA GPUs are available|Found no NVIDIA driver|libcuda\.so\.1: cannot open"
+        r"|driver version is insufficient|no CUDA-capable device is detected"
+        r"|not compiled with CUDA|Failed to infer device type",
+        "the process sees no GPU that it can use",
+        True,
+        "Check nvidia-smi on the host, CUDA_VISIBLE_DEVICES, and --gpus of the container.",
+        75,
+    ),
+    Marker(
+        "bad-argument",
+        ("error: ",),
+        r"(?:^|: )error: (?P<what>(?:unrecognized arguments|the following arguments are required"
+        r"|invalid argument|argument [-\w/]+).{0,120})",
+        "an argument is not accepted",
+        True,
+        "Options change between versions: compare with --help of the one that is installed.",
+        60,
+    ),
+    Marker(
+        "no-program",
+        ("No module named ", "not found"),
+        r"No module named '?(?P<what>sglang|vllm|torch|tensorrt_llm)\b"
+        r"|(?P<what2>python3?|sglang|vllm|llama-server|trtllm-serve): (?:command )?not found",
+        "the program is not installed where it was started",
+        True,
+        "Check the environment or container in which it is launched.",
+        60,
+    ),
+    Marker(
+        "rendezvous",
+        ("clients joined", "DistStoreError", "The client socket has timed out"),
+        r"Timed out after \d+ seconds waiting for clients\. (?P<joined>\d+/\d+) clients joined"
+        r"|DistStoreError: (?!Timed out after)"
+        r"|The client socket has timed out after .* trying to connect to \((?P<peer>[^)]*)\)",
+        "ranks did not find each other in time",
+        True,
+        "See that every node and rank was started, that --dist-init-addr is reachable from each,"
+        " and which NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME they use.",
+        74,
+    ),
+    Marker(
+        "liveness",
+        ("failed liveness probe", "Liveness probe failed"),
+        r"failed liveness probe, will be restarted|Liveness probe failed",
+        "Kubernetes holds the server for dead by its liveness probe",
+        False,
+        "A load or a compile takes longer than the probe allows: give it a startupProbe.",
+        28,
+        "warning",
+    ),
+    Marker(
+        "gave-up",
+        ("Start request repeated too quickly", "Back-off restarting failed"),
+        r"Start request repeated too quickly|Back-off restarting failed",
+        "it died so often that it is not started again for now",
+        True,
+        "Look for the reason of the first death further up.",
+        17,
+    ),
+    Marker(
+        "worker-dead",
+        ("died unexpectedly", "WorkerProc "),
+        r"Worker proc (?P<name>\S+) died unexpectedly|WorkerProc (?:hit an exception"
+        r"|initialization failed)",
+        "a worker of vLLM died",
+        True,
+        "The first traceback of a Worker line says why; without one it was killed from outside.",
+        40,
+    ),
+    Marker(
+        "worker-silent",
+        ("No available shared memory broadcast block",),
+        r"No available shared memory broadcast block found in (?P<seconds>\d+) second",
+        "a worker has not answered for a minute: it hangs, or it compiles",
+        False,
+        "While a graph is compiled this is ordinary; with requests running and no token it is not.",
+        18,
+        "warning",
+    ),
+    Marker(
+        "trtllm-hang",
+        ("Hang detected",),
+        r"Hang detected on rank (?P<rank>\d+)",
+        "TensorRT-LLM's executor hangs",
+        True,
+        "Compare the stacks of all ranks; the one that hangs may wait for another.",
+        70,
     ),
     Marker(
         "engine-start",
@@ -326,9 +538,10 @@ MARKERS: tuple[Marker, ...] = (
             "Segmentation fault",
             "Segfault",
             "terminate called",
+            "core dumped",
         ),
         r"GGML_ASSERT\(|ggml_abort|Fatal Python error: (?P<what>\w[\w ]*)"
-        r"|Segmentation fault|Segfault encountered"
+        r"|Segmentation fault|Segfault encountered|\(core dumped\)"
         r"|terminate called after throwing an instance of '(?P<kind>[^']*)'",
         "a process aborted outside Python",
         True,
@@ -347,8 +560,9 @@ MARKERS: tuple[Marker, ...] = (
     ),
     Marker(
         "rank-dead",
-        ("scheduler is dead",),
-        r"Rank (?P<rank>\d+) scheduler is dead",
+        ("scheduler is dead", "died during initialization"),
+        r"Rank (?P<rank>\d+) scheduler (?:is dead|died during initialization)"
+        r"(?: \(exit code: (?P<code>-?\d+)\))?",
         "a scheduler died while starting",
         True,
         "Exit code -9 usually means the kernel's OOM killer; look in the kernel log.",
@@ -391,7 +605,7 @@ MARKERS: tuple[Marker, ...] = (
     Marker(
         "killed",
         ("Killed",),
-        r"^Killed(?:\s|$)|: line \d+: +\d+ Killed\b",
+        r"^Killed(?:\s|$)|: line \d+: +\d+ Killed\b|: task \d+: Killed$",
         "a shell reports SIGKILL; who sent it is not said",
         True,
         "",
@@ -399,8 +613,9 @@ MARKERS: tuple[Marker, ...] = (
     ),
     Marker(
         "kv-full",
-        ("Retract requests",),
-        r"KV cache pool is full\. Retract requests\.|^Retract requests:?",
+        ("Retract requests", "PreemptionMode"),
+        r"KV cache pool is full\. Retract requests\.|^Retract requests:?"
+        r"|is preempted by PreemptionMode",
         "the KV pool ran full and a running request was taken back",
         False,
         "Fewer requests at once, or a larger KV pool; decoding may stay slow afterwards.",

@@ -2,14 +2,14 @@
 
 Owns the only use of prometheus_client's parser. Doubled families, NaN, HTML, cut or huge
 bodies are survived; each oddity is reported as a notice. Never an exception, never a 0 for
-what is not exported.
+what is not exported; a large body is read in turns, so that others may have theirs.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,6 +22,8 @@ from console.model.fleet import Engine
 
 MAX_BYTES = 8 * 1024 * 1024  # what is read; a transport should stop there
 REFUSED_BYTES = 50 * 1024 * 1024  # not looked at, not even in part
+MOST_SAMPLES = 20_000  # figures of thousands of ranks; what stands behind them is left out
+TURN_BYTES = 64 * 1024
 
 Oddity = Literal[
     "not available",
@@ -70,7 +72,7 @@ class Metrics:
 
 
 _SUFFIX = {"_bucket", "_sum", "_count"}
-_RANKS = ("tp_rank", "pp_rank", "moe_ep_rank", "pid")
+_RANKS = ("tp_rank", "pp_rank", "moe_ep_rank", "attn_cp_rank", "cp_rank", "dcp_rank", "pid")
 _ALIKE = frozenset(
     (*_RANKS, "worker_addr", "model_name", "engine_type", "le", "instance", "job", "pod")
 )
@@ -82,15 +84,32 @@ _BY_NAME: dict[tuple[Engine, str], tuple[Alias, ...]] = {
 _ENGINES = dict(PREFIXES)
 _NAMES = sorted({name for _, name in _BY_NAME} | {POSITIONS}, key=len, reverse=True)
 _HEAD = rf"^(?:{'|'.join(p for p, _ in PREFIXES)})[:_]"
-_PLAIN = re.compile(rf"{_HEAD}(?:{'|'.join(_NAMES)})(?=[{{ ]).*$", re.M)
+_PLAIN = re.compile(rf"{_HEAD}(?:{'|'.join(_NAMES)})(?=[{{ \t]).*$", re.M)
 _SHAPED = [f"{name}_(?:sum|count|bucket)" for name in HISTOGRAMS]
-_WITH = re.compile(rf"{_HEAD}(?:{'|'.join([*_NAMES, *_SHAPED])})(?=[{{ ]).*$", re.M)
+_WITH = re.compile(rf"{_HEAD}(?:{'|'.join([*_NAMES, *_SHAPED])})(?=[{{ \t]).*$", re.M)
 _ANY = re.compile(rf"{_HEAD}", re.M)
 _TYPE = re.compile(r"^# TYPE (\S+) ", re.M)
+_QUOTED = re.compile(r'^\{"([A-Za-z_:][\w:]*)"(?:, *|(?=\}))', re.M)  # a name of the newest form
 
 
 def read_metrics(code: int | None, body: str, *, histograms: bool = True) -> Metrics:
     """Figures and notices of one answer. Leave `histograms` out where polling is frequent."""
+    turns = in_turns(code, body, histograms=histograms)
+    while True:
+        try:
+            next(turns)
+        except StopIteration as done:
+            read: Metrics = done.value
+            return read
+
+
+def in_turns(
+    code: int | None, body: str, *, histograms: bool = True
+) -> Generator[None, None, Metrics]:
+    """The same, with a pause for others after every few milliseconds of work."""
+    body = body.removeprefix("\ufeff")
+    if body.startswith('{"') or '\n{"' in body:
+        body = _QUOTED.sub(r"\1{", body)
     refused = _refused(code, body)
     if refused is not None:
         return Metrics(None, (), (refused,))
@@ -102,19 +121,35 @@ def read_metrics(code: int | None, body: str, *, histograms: bool = True) -> Met
         body = body[: -len(last)]
         if not last.startswith("#"):  # it may end in the middle of a number
             notices.append(Notice("cut", "the last line has no end and was left out"))
-    names = _TYPE.findall(body)
-    if len(names) != len(set(names)):
-        notices.append(Notice("doubled", "families are declared more than once"))
     pattern = _WITH if histograms else _PLAIN
-    samples, bad = _samples(m[0] for m in pattern.finditer(body))
+    samples: list[Sample] = []
+    names: set[str] = set()
+    bad, doubled, start = 0, False, 0
+    while start < len(body):
+        end = body.find("\n", start + TURN_BYTES) + 1 or len(body)
+        part, start = body[start:end], end
+        declared = _TYPE.findall(part)
+        doubled = doubled or len(set(declared)) < len(declared) or not names.isdisjoint(declared)
+        names.update(declared)
+        found, wrong = _samples(m[0] for m in pattern.finditer(part))
+        samples += found
+        bad += wrong
+        if len(samples) > MOST_SAMPLES:
+            notices.append(Notice("cut", f"more than {MOST_SAMPLES:,} figures: the rest is left"))
+            break
+        yield
+    if doubled:
+        notices.append(Notice("doubled", "families are declared more than once"))
     if bad:
         notices.append(Notice("bad lines", f"{bad} lines could not be read"))
     engine = _engine(samples)
     if engine is None:
         kind: Oddity = "not exported" if _ANY.search(body) else "unknown engine"
         return Metrics(None, (), (*notices, Notice(kind, "no figure of a known engine")))
-    workers, nan = _workers(engine, samples)
-    notices += [Notice("NaN", f"{name} is NaN: no value") for name in nan]
+    workers, odd = _workers(engine, samples)
+    for name, value in odd.items():
+        word = "NaN" if math.isnan(value) else f"{value:g}"
+        notices.append(Notice("NaN", f"{name} is {word}: no value"))
     return Metrics(engine, workers, tuple(notices))
 
 
@@ -169,31 +204,31 @@ def _rank(labels: Mapping[str, str]) -> tuple[int, ...]:
     return tuple(int(v) if (v := labels.get(r, "0")).isdigit() else 0 for r in _RANKS)
 
 
-def _workers(engine: Engine, samples: list[Sample]) -> tuple[tuple[Worker, ...], list[str]]:
-    chosen, nan = _one_per_rank(samples)
+def _workers(engine: Engine, samples: list[Sample]) -> tuple[tuple[Worker, ...], dict[str, float]]:
+    chosen, odd = _one_per_rank(samples)
     by_worker: dict[str, list[Sample]] = {}
     for sample in chosen:
         by_worker.setdefault(_address(sample.labels), []).append(sample)
     workers = tuple(
         Worker(address, *_figures(engine, by_worker[address])) for address in sorted(by_worker)
     )
-    return workers, nan
+    return workers, odd
 
 
-def _one_per_rank(samples: list[Sample]) -> tuple[list[Sample], list[str]]:
+def _one_per_rank(samples: list[Sample]) -> tuple[list[Sample], dict[str, float]]:
     """Tensor, pipeline and expert ranks repeat one number: the lowest rank speaks for all."""
     best: dict[tuple[object, ...], tuple[tuple[int, ...], Sample]] = {}
-    nan: dict[str, None] = {}
+    odd: dict[str, float] = {}
     for sample in samples:
-        if math.isnan(sample.value):
-            nan[sample.name] = None
+        if not math.isfinite(sample.value):
+            odd[sample.name] = sample.value
             continue
         rest = tuple(sorted((k, v) for k, v in sample.labels.items() if k not in _ALIKE))
-        key = (sample.name, _address(sample.labels), sample.labels.get("le"), rest)
+        key = (_split(sample.name), _address(sample.labels), sample.labels.get("le"), rest)
         rank = _rank(sample.labels)
         if key not in best or rank < best[key][0]:
             best[key] = (rank, sample)
-    return [sample for _, sample in best.values()], list(nan)
+    return [sample for _, sample in best.values()], odd
 
 
 def _figures(

@@ -42,10 +42,12 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _CANON = {raw: canon for canon, raws in FIELDS for raw in raws}
 _TEXTS = frozenset({"uuid", "name", "bus_id", "pstate", "mig", "driver", "throttle"})
 _NONE = re.compile(
-    r"\[?(?:N/A|Not Supported|Not Found|Not Available|Unknown Error|Insufficient Permissions"
-    r"|GPU requires reset|Requested functionality has been deprecated|Unknown)\]?$",
+    r"\[[^\]]*\]$|N/A$|Not (?:Supported|Found|Available)$|Unknown(?: Error)?$|GPU requires reset$",
     re.I,
 )
+_LOST = re.compile(r"\[?GPU is lost\]?$", re.I)
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d+ ?(?:W|%|MiB|MHz|C)\b)")
+_FIELD_CELL = re.compile(r"[a-z_][a-z_.0-9]*(?: \[[^\]]+\])?$")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:MiB|W|MHz|%|C|GiB)?$")
 _FIELD_NAME = re.compile(r'^"([a-z_][\w.]*)"(?: or "([a-z_][\w.]*)")?', re.M)
 
@@ -137,13 +139,18 @@ def parse_header(line: str) -> tuple[str, ...]:
 
 def is_header(line: str) -> bool:
     """Whether a line of a running query is its header and not a reading."""
-    first = line.partition(",")[0].strip()
-    return any(parse_header(line)) and first in _CANON
+    cells = _cells(line)
+    return any(parse_header(line)) and all(_FIELD_CELL.match(c.strip()) for c in cells)
 
 
 def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
-    """One reading; None for a line that does not fit the header (cut, or a message)."""
+    """One reading; None for a line that does not fit the header (cut, or a message).
+
+    Columns are parted by comma and blank, so a comma between digits is a decimal one.
+    """
     cells = _cells(line)
+    if len(cells) > len(header) and ", " in line:
+        cells = _cells(_DECIMAL_COMMA.sub(".", line))
     if len(cells) != len(header) or not header:
         return None
     figures: dict[str, float] = {}
@@ -151,9 +158,13 @@ def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
     broken: list[str] = []
     for canon, raw in zip(header, cells, strict=True):
         cell = raw.strip()
-        if not canon or _NONE.match(cell):
+        if _LOST.match(cell) and "gpu" not in broken:
+            broken.append("gpu")
+        if not canon or _NONE.match(cell) or _LOST.match(cell):
+            if cell == "[Error]":
+                broken.append(canon)
             continue
-        if cell.startswith("ERR!") or cell == "[Error]":
+        if cell.startswith("ERR!"):
             broken.append(canon)
         elif canon in _TEXTS:
             texts[canon] = cell
@@ -179,18 +190,24 @@ def throttle_reasons(mask: str) -> tuple[str, ...]:
 
 
 def parse_gpus(output: str) -> tuple[Gpu, ...] | NoGpus:
-    """A whole `--query-gpu=… --format=csv` output with its header."""
+    """A whole `--query-gpu=… --format=csv` output with its header, or the table as it is drawn.
+
+    Where neither index nor uuid was asked for, rows count from 0.
+    """
     lines = [line for line in output.splitlines() if line.strip()]
     start = next((i for i, line in enumerate(lines) if is_header(line)), None)
     if start is None:
-        return NoGpus(explain(output))
-    header = parse_header(lines[start])
-    found = (parse_gpu(header, line) for line in lines[start + 1 :])
+        return parse_table(output) or NoGpus(explain(output))
+    header, rows = parse_header(lines[start]), lines[start + 1 :]
+    if not {"index", "uuid"} & set(header):
+        header, rows = ("index", *header), [f"{n}, {row}" for n, row in enumerate(rows)]
+    found = (parse_gpu(header, row) for row in rows)
     return tuple(g for g in found if g is not None)
 
 
 _ROW = re.compile(
-    r"\|\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|N/A)\s*\|\s*(?P<bus>[0-9A-Fa-f:.]+)\s"
+    r"\|\s*(?P<index>\d+)\s+(?P<name>\S.*?)\s*(?:\s(?:On|Off|N/A)\s*)?"
+    r"\|\s*(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f:.]+)\s"
 )
 _UNDER = re.compile(
     r"\|\s*(?P<fan>\d+%|N/A|ERR!)\s+(?P<temp>\d+C|N/A|ERR!)\s+(?P<pstate>\S+)\s+"
@@ -235,6 +252,12 @@ def explain(output: str) -> str:
         return "nvidia-smi finds no GPU"
     if "couldn't communicate with the NVIDIA driver" in text:
         return "nvidia-smi is there, but the driver does not answer"
+    if m := re.search(r"device handle for (?:GPU)?([\w:.]+): GPU is lost", text):
+        return f"the GPU at {m[1]} is lost: a reset or a reboot is due"
+    if "Failed to initialize NVML: Unknown Error" in text or "GPU access blocked" in text:
+        return "nvidia-smi is there, but this process may not reach the GPUs (container or sandbox)"
+    if "Insufficient Permissions" in text:
+        return "nvidia-smi is there, but this user may not ask the driver"
     if "version mismatch" in text:
         return "the driver and nvidia-smi are of different versions: a reboot is due"
     return text.partition("\n")[0][:200] or "nvidia-smi printed nothing"

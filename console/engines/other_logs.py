@@ -36,11 +36,21 @@ _ITER = re.compile(r"iter = (\d+),")
 _STEP = re.compile(r"elapsed_time = ([\d.]+)s,")
 _SCHEDULED = re.compile(r"num_scheduled_requests: (\d+)")
 _TRT_VERSION = re.compile(r"\[TensorRT-LLM\](?:\[\w+\])? TensorRT-LLM version: (\S+)")
+_TRT_PHASES: tuple[tuple[str, PhaseSeen], ...] = (
+    ("Prefetching ", PhaseSeen("weights", "begin", draft=False)),
+    ("Model init total", PhaseSeen("weights", "end", draft=False)),
+    ("[Autotuner] Autotuning process starts", PhaseSeen("compile", "begin")),
+    ("Creating CUDA graph instances", PhaseSeen("graphs", "begin", draft=False)),
+)
 _COMPOSE_EXIT = re.compile(r"(?:[Cc]ontainer )?(\S+) exited (?:with code (-?\d+)|\((-?\d+)\))$")
-_LLAMA_REQUEST = re.compile(r"(?:srv +\w+: +)?request: ([A-Z]+) (\S+) (\S+) (\d{3})$")
+_LLAMA_REQUEST = re.compile(r"(?:srv +\w+: +)?(?:done )?request: ([A-Z]+) (\S+) (\S+) (\d{3})$")
 _UNIT_EXIT = re.compile(r"(\S+): Main process exited, code=(\w+), status=(\d+)")
 _RESTART = re.compile(r"(\S+): Scheduled restart job, restart counter is at (\d+)")
-_BLOB = re.compile(r"\[(\S+) blob data\]$")
+_BLOB = re.compile(r"\[(?:(\S+) )?blob data\]$")
+_WRAPPERS_OWN = re.compile(  # what compose, stern, Ray and journalctl say themselves
+    r"Gracefully stopping\.\.\. \(press|Attaching to |(?:[+-] )?\S+ › \S+$|-- (?:Boot|Journal|Logs)"
+    r"|Hint: You are currently not seeing|\[repeated \d+x across cluster\]"
+)
 
 
 def access(message: str) -> AccessSeen | None:
@@ -78,11 +88,12 @@ def trtllm(message: str) -> Fact | None:
         return IterationSeen(int(m[1]), int(scheduled[1]), float(step[1]))
     if m := _TRT_VERSION.match(message):
         return VersionSeen(Engine.TRTLLM, m[1])
-    if message.startswith("Allocated ") and "paged KV cache" in message:
+    if "Allocated " in message and "paged KV cache" in message:
         tokens = re.search(r"\((\d+)\)", message)
         return PhaseSeen("kv cache", "at", tokens=int(tokens[1]) if tokens else None)
-    if message.startswith("Prefetching "):
-        return PhaseSeen("weights", "begin", draft=False)
+    for start, phase in _TRT_PHASES:
+        if message.startswith(start):
+            return phase
     return None
 
 
@@ -95,6 +106,8 @@ def supervisor(head: Head, message: str) -> Fact | None:
         return ExitSeen(m[1], int(m[3]) if m[2] == "exited" else 128 + int(m[3]))
     if m := _RESTART.match(message):
         return ExitSeen(m[1], None, int(m[2]))
-    if head.wrapper.startswith("journal") and (m := _BLOB.match(message)):
-        return NoteSeen(f"{m[1]} withheld by the journal")
+    if head.wrapper.startswith(("journal", "json")) and (m := _BLOB.match(message)):
+        return NoteSeen(f"{m[1] or 'text'} withheld by the journal")
+    if _WRAPPERS_OWN.match(message):
+        return NoteSeen("wrapper")
     return None

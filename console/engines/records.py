@@ -21,6 +21,7 @@ _WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
 _INDENTED = re.compile(r"[ \t]")
 _SINGLE = frozenset({"killed", "sigquit", "child-crash", "draining", "port-next", "kernel-oom"})
 _MAX_SOURCES = 64
+_STAMPED_ONCE = ("", "torch", "nccl")  # a chunk of such lines may have a stamp on the first only
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,17 @@ class Records:
         self._open: dict[str, _Open] = {}
         self._crash: dict[str, _Open] = {}
         self._prefix: dict[str, Head] = {}
-        self._outer: dict[str, str] = {}
+        self._outer: dict[str, tuple[str, str]] = {}
 
     def add(self, line: Line) -> Placed:
         """Where the line belongs. Lines without a head inherit rank, process and stamp."""
         head = line.head
         source = head.source
         if head.outer:
-            self._outer[source] = head.outer
-        elif source in self._outer and line.text:
-            head = replace(head, outer=self._outer[source], wrapper=head.wrapper or "--timestamps")
+            self._outer[source] = (head.outer, head.wrapper)
+        elif source in self._outer and line.text and head.style in _STAMPED_ONCE:
+            outer, wrapper = self._outer[source]
+            head = replace(head, outer=outer, wrapper=head.wrapper or wrapper)
         placed = self._place(line, head, source)
         if len(self._open) > _MAX_SOURCES:
             self._forget()

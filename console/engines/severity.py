@@ -73,7 +73,7 @@ def noise(line: Line) -> Noise | None:
             return "deprecation"
         case None if not line.text.strip():
             return "blank"
-        case NoteSeen("nccl"):
+        case NoteSeen("nccl" | "wrapper"):
             return "chatter"
         case None if _CHATTER.match(line.text):
             return "chatter"

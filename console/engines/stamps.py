@@ -10,12 +10,13 @@ import re
 from datetime import datetime, timedelta
 
 _FULL = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:?\d\d)?"
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:?\d\d)?"
 )
 _SHORT = re.compile(r"(\d\d)-?(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?$")
 _TORCH = re.compile(r"(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)\.(\d+)$")
 _AMERICAN = re.compile(r"(\d\d)/(\d\d)/(\d{4})-(\d\d):(\d\d):(\d\d)$")
 _SINCE = re.compile(r"(\d+)\.(\d\d)\.(\d{3})\.(\d{3})$")
+_EPOCHS = re.compile(r"(1\d{9})(?:\.(\d+)|(\d{3}|\d{6}|\d{9}))?$")  # s, ms, us or ns since 1970
 _NO_YEAR = 2000  # a leap year, so that 29 February is a day
 _EPOCH = datetime(1970, 1, 1)
 
@@ -37,6 +38,9 @@ def seconds(at: str) -> float | None:
         return _moment(year, month, day, clock, None)
     if m := _SINCE.match(at):
         return int(m[1]) * 60 + int(m[2]) + int(m[3]) / 1e3 + int(m[4]) / 1e6
+    if m := _EPOCHS.match(at):
+        part = m[2] or m[3]
+        return int(m[1]) + (float(f"0.{part}") if part else 0.0)
     return None
 
 

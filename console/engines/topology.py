@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 _GPU = re.compile(r"GPU(\d+)$")
 _TWO_WORDS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
-_UNDERLINE = re.compile(r"\x1b\[[0-9;]*m")
+_UNDERLINE = re.compile(r"\x1b?\[[0-9;]*m")  # the head is underlined; a copy may have lost ESC
 
 MEANING: dict[str, str] = {
     "X": "itself",

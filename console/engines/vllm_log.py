@@ -18,13 +18,13 @@ from console.engines.facts import (
     StatsSeen,
     VersionSeen,
 )
-from console.engines.literals import assignments, mapping
+from console.engines.literals import assignments, call, mapping
 from console.model.fleet import Engine
 
 _STATS = re.compile(
     r"(?:Engine (?P<engine>\w+): |\d+ Engines Aggregated: )?"
-    r"Avg prompt throughput: (?P<prompt>[\d.]+) tokens/s, "
-    r"Avg generation throughput: (?P<gen>[\d.]+) tokens/s, "
+    r"Avg prompt throughput: (?P<prompt>[\d.,]+) tokens/s, "
+    r"Avg generation throughput: (?P<gen>[\d.,]+) tokens/s, "
     r"Running: (?P<running>\d+) reqs?, (?:Swapped: \d+ reqs, )?"
     r"(?:Waiting|Pending): (?P<waiting>\d+) reqs?"
 )
@@ -41,10 +41,17 @@ _SPEC_OLD = re.compile(
     r"Mean acceptance length: (?P<len>[\d.]+|nan), Accepted: (?P<accepted>\d+) tokens, "
     r"Drafted: (?P<drafted>\d+) tokens(?:, Per-position acceptance rate: (?P<per>[\d., ]+))?"
 )
+# Before the V1 engine: totals since the start, the bonus token among those emitted.
+_SPEC_FIRST = re.compile(
+    r"Speculative metrics: Draft acceptance rate: (?:[\d.]+|nan), .*?Number of speculative tokens: "
+    r"(?P<n>\d+), Number of accepted tokens: (?P<accepted>\d+), "
+    r"Number of draft tokens: (?P<drafted>\d+), Number of emitted tokens: (?P<emitted>\d+)"
+)
 _VERSION = re.compile(
     r"vLLM API server version v?(?P<api>\d[\w.+-]*)"
     r"|Initializing an? (?:V\d )?LLM engine \(v(?P<core>\d[\w.+-]*)\)"
     r"(?: with config: (?P<rest>.*))?"
+    r"|[█▀▄ ]{3,}version (?P<banner>\d[\w.+-]*)"
 )
 _SECONDS = re.compile(r"(?:took|takes?) ([\d.]+) ?s|and ([\d.]+) seconds|finished in ([\d.]+) sec")
 _GIB = re.compile(r"([\d.]+) GiB")
@@ -55,8 +62,15 @@ _PHASES: tuple[tuple[str, PhaseSeen], ...] = (
     ("Loading drafter model", PhaseSeen("weights", "begin", draft=True)),
     ("Loading weights took", PhaseSeen("weights", "at", "read")),
     ("Model loading took", PhaseSeen("weights", "end")),
+    ("Loading model weights took", PhaseSeen("weights", "end")),  # before the V1 engine
+    ("Dynamo bytecode transform time", PhaseSeen("compile", "begin")),
+    ("Compiling a graph", PhaseSeen("compile", "at")),
+    ("Directly load the compiled graph", PhaseSeen("compile", "at")),
     ("torch.compile t", PhaseSeen("compile", "end")),
+    ("Memory profiling takes", PhaseSeen("kv cache", "begin")),
     ("Available KV cache memory", PhaseSeen("kv cache", "begin")),
+    ("# GPU blocks: ", PhaseSeen("kv cache", "at")),
+    ("Capturing cudagraphs for decoding", PhaseSeen("graphs", "begin")),
     ("GPU KV cache size", PhaseSeen("kv cache", "at")),
     ("Graph capturing finished", PhaseSeen("graphs", "end")),
     ("init engine (profile", PhaseSeen("summary", "at")),
@@ -71,6 +85,8 @@ def message(text: str) -> Fact | None:
         return stats
     if text.startswith("SpecDecoding metrics"):
         return _spec(text)
+    if text.startswith("Speculative metrics"):
+        return _spec_first(text)
     for start, phase in _PHASES:
         if text.startswith(start):
             return _phase(text, phase)
@@ -78,6 +94,8 @@ def message(text: str) -> Fact | None:
         return NcclVersionSeen(text.partition("nccl==")[2].split()[0].rstrip(".,"))
     if text.startswith("non-default args: "):
         return ArgsSeen(mapping(text.partition(": ")[2]), whole=False)
+    if text.startswith("args: Namespace("):
+        return ArgsSeen(call(text), whole=False)
     if "version" in text or "LLM engine (v" in text:
         return _version(text)
     if text.startswith(("Starting vLLM server on ", "Starting vLLM API server ")):
@@ -101,8 +119,8 @@ def _stats(text: str) -> StatsSeen | None:
         return None
     usage, hit = _USAGE.search(text, m.end()), _HIT.search(text, m.end())
     return StatsSeen(
-        float(m["prompt"]),
-        float(m["gen"]),
+        float(m["prompt"].replace(",", "")),
+        float(m["gen"].replace(",", "")),
         int(m["running"]),
         int(m["waiting"]),
         float(usage[1]) / 100 if usage else None,
@@ -123,13 +141,23 @@ def _spec(text: str) -> SpecSeen | None:
     return SpecSeen(accept_len, fraction, int(m["accepted"]), drafted, per)
 
 
+def _spec_first(text: str) -> SpecSeen | None:
+    m = _SPEC_FIRST.match(text)
+    if m is None:
+        return None
+    accepted, drafted, emitted = int(m["accepted"]), int(m["drafted"]), int(m["emitted"])
+    drafts = drafted / int(m["n"]) if int(m["n"]) else 0.0
+    length = emitted / drafts if drafts else None
+    return SpecSeen(length, accepted / drafted if drafted else 0.0, accepted, drafted)
+
+
 def _version(text: str) -> Fact | None:
     m = _VERSION.match(text)
     if m is None:
         return None
     if m["rest"]:
         return ArgsSeen(assignments(m["rest"]), version=m["core"])
-    return VersionSeen(Engine.VLLM, m["api"] or m["core"])
+    return VersionSeen(Engine.VLLM, m["api"] or m["core"] or m["banner"])
 
 
 def _phase(text: str, phase: PhaseSeen) -> PhaseSeen:

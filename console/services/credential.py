@@ -1,6 +1,7 @@
 """A server's API key, by reference only.
 
-Owns reading it where it is named and having it masked from then on. It is never shown or stored.
+Owns reading it where it is named, having it masked from then on, and the words for one that is
+missing or refused. It is never shown or stored.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from console.engines.dialect import Dialect
 from console.model.failure import Failure, WireError
-from console.model.fleet import Server
+from console.model.fleet import Engine, Server
 from console.model.mask import Masks
 
 
@@ -36,3 +38,15 @@ def key_headers(server: Server, masks: Masks) -> dict[str, str]:
         where = server.api_key_env or server.api_key_file
         raise WireError(Failure.UNREADABLE, f"{where}: the key in it cannot stand in a header")
     return {"Authorization": f"Bearer {key}"}
+
+
+def key_text(entry: Server, engine: Engine | None, path: str, code: int) -> str:
+    """Which key a path that answered 401 or 403 asks for, and where the fleet file names it."""
+    needs = "the API key"
+    if engine is not None and Dialect(engine).auth(path) == "admin":
+        needs = "the admin key"
+    if entry.api_key_env:
+        return f"{path} needs {needs}; the one in {entry.api_key_env} is refused ({code})"
+    if entry.api_key_file:
+        return f"{path} needs {needs}; the one in {entry.api_key_file} is refused ({code})"
+    return f"{path} needs {needs} ({code}): name it as api_key_env or api_key_file in the fleet"

@@ -20,6 +20,7 @@ from console.model.fleet import Engine, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.arguments import args_seen, arm_seen
+from console.services.credential import key_text
 from console.stream.events import Event
 from console.stream.loads import load_known
 from console.stream.server_events import ArmSeen, EngineSeen
@@ -82,7 +83,9 @@ async def _ask(url: str, http: Http, path: str, deadline_s: float) -> Answer:
     except AnswerError as error:
         return Answer(error.code if error.code != 200 else None, why=error.why)
     body = got.body.decode("utf-8", "replace")
-    return Answer(got.code, body, got.headers.get("server", ""))
+    where = got.headers.get("location", "") if 300 <= got.code < 400 else ""
+    why = f"redirects with {got.code} to {where}; not followed" if where else ""
+    return Answer(got.code, body, got.headers.get("server", ""), why)
 
 
 def _told(
@@ -160,15 +163,3 @@ def _doubts(found: Found, entry: Server) -> Iterator[str]:
         yield f"listed as {entry.engine.value}, but {found.engine.value} answers"
     if found.running is not None and found.running.arm is not entry.arm:
         yield f"listed as {entry.arm.value}, but its arguments say: {found.running}"
-
-
-def key_text(entry: Server, engine: Engine | None, path: str, code: int) -> str:
-    """Which key a path that answered 401 or 403 asks for, and where the fleet file names it."""
-    needs = "the API key"
-    if engine is not None and Dialect(engine).auth(path) == "admin":
-        needs = "the admin key"
-    if entry.api_key_env:
-        return f"{path} needs {needs}; the one in {entry.api_key_env} is refused ({code})"
-    if entry.api_key_file:
-        return f"{path} needs {needs}; the one in {entry.api_key_file} is refused ({code})"
-    return f"{path} needs {needs} ({code}): name it as api_key_env or api_key_file in the fleet"

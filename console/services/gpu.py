@@ -158,7 +158,7 @@ class _Gpus:
         """Who holds memory, where that changed."""
         found: dict[int, list[tuple[Clean, Clean]]] = {index: [] for index in self._last}
         for app in parse_apps(lines):
-            held = found.get(self._index.get(app.uuid, -1))
+            held = found.get(self._of(app.uuid))
             if held is None or len(held) >= _MOST_APPS:
                 continue
             size = "?" if app.used_mib is None else f"{app.used_mib:.0f} MiB"
@@ -169,6 +169,13 @@ class _Gpus:
             if now != self._held.get(index, ()):
                 self._held[index] = now
                 yield GpuHeld(self._host, index, now)
+
+    def _of(self, uuid: str) -> int:
+        """The GPU of a process; a slice's own id belongs to the only GPU that is cut in slices."""
+        if uuid.startswith("MIG-"):
+            cut = [n for n, gpu in self._last.items() if gpu.texts.get("mig") == "Enabled"]
+            return cut[0] if len(cut) == 1 else -1
+        return self._index.get(uuid, -1)
 
     def _listed(self, index: int, gpu: Gpu) -> GpuListed:
         facts = [(name, value) for name, value in gpu.texts.items() if name not in ("pstate",)]

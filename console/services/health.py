@@ -14,12 +14,14 @@ from console.model.fleet import Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.waiting import sleep_or
+from console.services.credential import key_text
 from console.stream.fact import NOTHING
 from console.stream.server_events import HealthSeen
 from console.transport.http import Answer, AnswerError, Http
 
 PATH = "/health"
 _OK = 200
+_REFUSED = (401, 403)
 
 
 async def health(
@@ -57,10 +59,11 @@ async def ask_once(
     except AnswerError as error:
         why = clean(error.why, masks)
         return HealthSeen(name, shown, error.wait_us, error.code, error.kind, why)
-    return HealthSeen(name, shown, answer.wait_us, answer.code, None, _why(answer, masks))
+    why = _why(server, path, answer, masks)
+    return HealthSeen(name, shown, answer.wait_us, answer.code, None, why)
 
 
-def _why(answer: Answer, masks: Masks) -> Clean:
+def _why(server: Server, path: str, answer: Answer, masks: Masks) -> Clean:
     if answer.truncated:
         return clean(f"{answer.code}, body longer than {len(answer.body):,} bytes", masks)
     if answer.code == _OK:
@@ -68,4 +71,6 @@ def _why(answer: Answer, masks: Masks) -> Clean:
     if "location" in answer.headers:
         where = answer.headers["location"]
         return clean(f"redirects with {answer.code} to {where}; not followed", masks)
+    if answer.code in _REFUSED:
+        return clean(key_text(server, server.engine, path, answer.code), masks)
     return clean(f"answers HTTP, but {answer.code}", masks)

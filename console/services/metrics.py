@@ -6,16 +6,18 @@ not up; whatever comes as an answer is survived and said once.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from console.engines.answers import Loads
 from console.engines.dialect import Dialect
-from console.engines.metrics import MAX_BYTES, Worker, read_metrics
+from console.engines.metrics import MAX_BYTES, Metrics, Worker, in_turns
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure
 from console.model.fleet import Server
 from console.model.waiting import sleep_or
-from console.services.engine import MOST_BYTES, key_text
+from console.services.credential import key_text
+from console.services.engine import MOST_BYTES
 from console.services.figures import Polls, Reading, merged
 from console.services.pulse import Pulse
 from console.stream.events import Event
@@ -24,7 +26,14 @@ from console.transport.http import Answer, AnswerError, Http
 HISTOGRAMS_EVERY = 8
 """Buckets are most of a long exposition, so they are read in every eighth poll only."""
 
-_GONE = ("not exported", "not available", "not metrics", "key missing", "too large")
+LARGE_BYTES = 1024 * 1024
+LARGE_STRIDE = 4
+"""So large an exposition is asked for so many times less often: it costs the link and the loop."""
+
+RESTS_POLLS = 15
+"""A path that has only failed for now is left alone for so many polls, then asked again."""
+
+_GONE = ("not exported", "not metrics", "key missing", "too large")
 _REFUSED = (401, 403)
 _ENDED = (Failure.REFUSED, Failure.CLOSED)
 
@@ -34,7 +43,8 @@ class Sources:
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._metrics = [path.path for path in dialect.paths("metrics")]
+        self._every = [path.path for path in dialect.paths("metrics")]
+        self._rests = 0
         loads = dialect.paths("loads")
         cheap = [path for path in loads if path.cost in ("free", "logs a line")]
         self._loads = [path.path for path in cheap]
@@ -46,23 +56,40 @@ class Sources:
         return self._metrics[0] if self._metrics else None
 
     @property
+    def _metrics(self) -> list[str]:
+        return self._every if not self._rests else []
+
+    @property
     def loads(self) -> str | None:
         """Where the work in hand is: asked in place of metrics, or beside them when it is free."""
         if self._metrics and not self._beside:
             return None
         return self._loads[0] if self._loads else None
 
+    @property
+    def none(self) -> bool:
+        """Whether no path tells figures, now or later."""
+        return not self._every and self.loads is None
+
     def drop(self, path: str) -> None:
         """A path that this server has not."""
-        self._metrics = [one for one in self._metrics if one != path]
+        self._every = [one for one in self._every if one != path]
         self._loads = [one for one in self._loads if one != path]
+
+    def rest(self) -> None:
+        """Counters cannot be had for now."""
+        self._rests = RESTS_POLLS
+
+    def polled(self) -> None:
+        """One poll is over."""
+        self._rests = max(0, self._rests - 1)
 
 
 class Poller:
     """Polls of one process, one after the other.
 
-    `over` once a counter says that another process answers; `doubt` is called when a poll finds
-    nobody where somebody was.
+    `over` once a counter says that another process answers; `stride` is how many intervals the
+    next poll is away; `doubt` is called when a poll finds nobody where somebody was.
     """
 
     def __init__(
@@ -76,6 +103,7 @@ class Poller:
         doubt: Callable[[], None],
     ) -> None:
         self.over = False
+        self.stride = 1
         self._doubt = doubt
         self._doubted = False
         self._entry = entry
@@ -90,7 +118,7 @@ class Poller:
     @property
     def empty(self) -> bool:
         """Whether this server has no path that tells figures."""
-        return self._sources.metrics is None and self._sources.loads is None
+        return self._sources.none
 
     async def poll(self) -> list[Event]:
         """Ask once; what the answers show."""
@@ -102,6 +130,7 @@ class Poller:
             loads = await self._loads(path, found)
             source = source if worker is not None else path.partition("?")[0]
         self._count += 1
+        self._sources.polled()
         if worker is not None or loads is not None:
             reading = Reading(self._clock.now_us(), source, worker, loads)
             if self._polls.restarted(reading):
@@ -114,16 +143,22 @@ class Poller:
         got = await self._get(path, MAX_BYTES + 1, found)
         if got is None:
             return None
-        body = got.body.decode("utf-8", "replace")
+        self.stride = LARGE_STRIDE if len(got.body) > LARGE_BYTES else 1
         shaped = self._count % HISTOGRAMS_EVERY == 0
-        seen = read_metrics(got.code, body, histograms=shaped)
-        if got.code in _REFUSED:
+        seen = await _in_turns(got, histograms=shaped)
+        if "location" in got.headers and 300 <= got.code < 400:
+            text = f"{path} redirects with {got.code} to {got.headers['location']}; not followed"
+            found += self._polls.notice("redirect", text)
+        elif got.code in _REFUSED:
             text = key_text(self._entry, self._dialect.engine, path, got.code)
             found += self._polls.notice("key missing", text)
         else:
             found += self._polls.odd(seen)
-        if any(notice.kind in _GONE for notice in seen.notices):
+        kinds = {notice.kind for notice in seen.notices}
+        if kinds & set(_GONE):
             self._sources.drop(path)
+        elif "not available" in kinds:
+            self._sources.rest()
         return merged(seen)
 
     async def _loads(self, path: str, found: list[Event]) -> Loads | None:
@@ -156,6 +191,18 @@ class Poller:
             return None
 
 
+async def _in_turns(got: Answer, *, histograms: bool) -> Metrics:
+    """An exposition read piece by piece, so that nothing else has to wait for a long one."""
+    turns = in_turns(got.code, got.body.decode("utf-8", "replace"), histograms=histograms)
+    while True:
+        try:
+            next(turns)
+        except StopIteration as done:
+            read: Metrics = done.value
+            return read
+        await asyncio.sleep(0)
+
+
 async def metrics(
     poller: Poller, clock: Clock, pace: Pace, pulse: Pulse
 ) -> AsyncGenerator[Event, None]:
@@ -174,4 +221,4 @@ async def metrics(
         if poller.empty:
             await pulse.down.wait()
         else:
-            await sleep_or(clock, pace.metrics_s, pulse.down)
+            await sleep_or(clock, pace.metrics_s * poller.stride, pulse.down)

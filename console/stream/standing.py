@@ -162,9 +162,9 @@ def _not_up(
             return Stands(Standing.STALLED if stuck else Standing.DEGRADED, reading.why)
         case Meaning.DRAINING:
             return Stands(Standing.DRAINING, reading.why)
-        case Meaning.DEAD | Meaning.KEY:
+        case Meaning.DEAD:
             return Stands(Standing.REACHABLE, reading.why)
-        case Meaning.STRANGE:
+        case Meaning.KEY | Meaning.STRANGE:
             return Stands(Standing.REACHABLE, why)
         case Meaning.UNKNOWN:
             return Stands(Standing.UNKNOWN, why)

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from console.engines.aliases import CANON
 from console.engines.growth import acceptance, cache_hit, latency, live_tok_s, was_reset
 from console.engines.histogram import Histogram
-from console.engines.metrics import MAX_BYTES, REFUSED_BYTES, Metrics, Worker, read_metrics
+from console.engines.metrics import (
+    MAX_BYTES,
+    REFUSED_BYTES,
+    TURN_BYTES,
+    Metrics,
+    Worker,
+    in_turns,
+    read_metrics,
+)
 from console.model.fleet import Engine
 from tests.engines.observing import CASES, capture, expected
 
@@ -222,6 +230,52 @@ def test_one_broken_line_costs_only_itself() -> None:
     assert [(n.kind, n.text) for n in seen.notices] == [("bad lines", "2 lines could not be read")]
     assert seen.only is not None
     assert seen.only.figures == {"queued": 2.0, "gen_tok_s": 8.5}
+
+
+@pytest.mark.parametrize(
+    ("body", "figures"),
+    [
+        ("vllm:num_requests_running 2\r\nvllm:num_requests_waiting 1\r\n", (2.0, 1.0)),
+        ("vllm:num_requests_running 2 1700000000000\nvllm:num_requests_waiting\t3\n", (2.0, 3.0)),
+        ("\ufeffvllm:num_requests_running 2\n", (2.0, None)),
+        ('{"vllm:num_requests_running",engine="0"} 2\n{"vllm:num_requests_waiting"} 1\n',
+         (2.0, 1.0)),
+        ('vllm_num_requests_running{engine="0"} 2\nvllm:num_requests_running{engine="0"} 2\n',
+         (2.0, None)),
+        ('vllm:num_requests_running{engine="0"} 2\nvllm:num_requests_running{engine="1"} 3\n',
+         (5.0, None)),
+        ('vllm:num_requests_running{m="a # b",x="}"} 4\n', (4.0, None)),
+        ("vllm:num_requests_running +Inf\nvllm:num_requests_waiting 1\n", (None, 1.0)),
+        ('vllm:num_requests_running 7 # {trace_id="x"} 1.0\n# EOF\n', (7.0, None)),
+    ],
+)  # fmt: skip
+def test_forms_that_exporters_and_proxies_write(
+    body: str, figures: tuple[float | None, float | None]
+) -> None:
+    worker = only(body)
+    assert (worker.get("running"), worker.get("queued")) == figures
+
+
+def test_ranks_of_context_parallelism_repeat_one_number() -> None:
+    rows = [f'sglang:num_running_reqs{{tp_rank="0",attn_cp_rank="{n}"}} 1\n' for n in range(8)]
+    assert only("".join(rows)).get("running") == 1.0
+
+
+def test_a_long_body_is_read_in_turns_and_to_the_same_end() -> None:
+    line = 'vllm:num_requests_running{engine="0"} 3\n# filler of a comment\n'
+    body = "# TYPE a gauge\n" + line * 20_000 + "# TYPE a gauge\n"
+    turns, count = in_turns(200, body), 0
+    while True:
+        try:
+            next(turns)
+        except StopIteration as done:
+            assert done.value == read_metrics(200, body)
+            break
+        count += 1
+    assert count >= len(body) // TURN_BYTES // 2
+    assert [n.kind for n in read_metrics(200, body).notices] == ["doubled"]
+    many = "".join(f'vllm:num_requests_running{{engine="{n}"}} 1\n' for n in range(40_000))
+    assert [n.kind for n in read_metrics(200, many).notices] == ["cut"]
 
 
 SNIPPETS = st.sampled_from(

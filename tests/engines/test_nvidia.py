@@ -132,10 +132,69 @@ def test_an_error_cell_is_a_finding_about_that_field() -> None:
             "nvidia-smi is there, but the driver does not answer",
         ),
         ("", "nvidia-smi printed nothing"),
+        (
+            "Unable to determine the device handle for GPU0000:41:00.0: GPU is lost.  Reboot",
+            "the GPU at 0000:41:00.0 is lost: a reset or a reboot is due",
+        ),
+        (
+            "Failed to initialize NVML: Unknown Error",
+            "nvidia-smi is there, but this process may not reach the GPUs (container or sandbox)",
+        ),
+        (
+            "Failed to initialize NVML: Insufficient Permissions",
+            "nvidia-smi is there, but this user may not ask the driver",
+        ),
     ],
 )
 def test_a_host_without_gpus_says_so(output: str, why: str) -> None:
     assert parse_gpus(output) == NoGpus(why)
+
+
+ODD_ROWS = (
+    "timestamp, index, uuid, name, power.draw [W], utilization.gpu [%], mig.mode.current\n"
+    "2026/11/03 09:14:02.123, 0, GPU-0, NVIDIA X, 88,50 W, [N/A], Enabled\n"
+    '2026/11/03 09:14:02.123, 1, GPU-1, "NVIDIA X, Y", [Unknown Error], 7 %, [N/A]\n'
+    "2026/11/03 09:14:02.123, 2, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost],"
+    " [GPU is lost]\n"
+)
+
+
+def test_a_decimal_comma_a_slice_and_a_lost_gpu() -> None:
+    cut, other, lost = gpus(ODD_ROWS)
+    assert (cut.figures, cut.texts["mig"]) == ({"power_w": 88.5}, "Enabled")
+    assert (other.texts["name"], other.figures, other.broken) == (
+        "NVIDIA X, Y",
+        {"util_pct": 7.0},
+        (),
+    )
+    assert (lost.index, lost.texts, lost.figures, lost.broken) == (2, {}, {}, ("gpu",))
+
+
+def test_rows_without_index_and_uuid_are_counted() -> None:
+    found = gpus("name, memory.used [MiB]\nNVIDIA X, 7 MiB\nNVIDIA X, 8 MiB\n")
+    assert [(g.index, g.get("memory_used_mib")) for g in found] == [(0, 7.0), (1, 8.0)]
+
+
+TABLE = """\
+|   0  Tesla V100-SXM2...  On   | 00000000:61:00.0 Off |                    0 |
+| N/A   36C    P0    42W / 300W |   2034MiB / 32510MiB |      3%      Default |
+|                               |                      |                  N/A |
++-------------------------------+----------------------+----------------------+
+|   1  Unknown Error            | 00000000:62:00.0 Off |                 ERR! |
+|ERR!  ERR! ERR!    ERR! / ERR! |      Unknown Error   |    ERR!         ERR! |
+|   2  NVIDIA A100-SXM4-80GB On | 00000000:07:00.0 Off |                   On |
+| N/A   31C    P0    65W / 400W |     87MiB / 81920MiB |     N/A      Default |
+|                               |                      |              Enabled |
+| MIG devices:                                                                |
+|  0    1   0   0  |              37MiB / 40192MiB  | 42      0 |  3   0    2 |
+"""
+
+
+def test_a_table_with_a_gpu_that_does_not_answer_and_with_slices() -> None:
+    found = gpus(TABLE)
+    assert [g.index for g in found] == [0, 1, 2]
+    assert found[1].broken == ("fan_pct", "temp_c", "power_w", "power_limit_w", "util_pct")
+    assert (found[2].get("memory_used_mib"), found[2].get("util_pct")) == (87.0, None)
 
 
 def test_throttle_bits() -> None:
@@ -166,6 +225,8 @@ def test_a_pcie_only_box() -> None:
     assert (found.links[0, 1], found.links[0, 2]) == ("PHB", "SYS")
     assert (found.pcie_only, found.nvlink, found.worst) == (True, False, "SYS")
     assert (found.cpus[2], found.numa[2]) == ("32-63", "1")
+    for underlined in ("\x1b[4m\tGPU0", "\t[4mGPU0"):
+        assert parse_matrix(TOPO.replace("\tGPU0\tGPU1", f"{underlined}\tGPU1", 1)) == found
     spaced = parse_matrix(TOPO.replace("\t", "    "))
     assert spaced is not None
     assert (spaced.links, spaced.cpus) == (found.links, found.cpus)

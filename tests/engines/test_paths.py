@@ -118,6 +118,7 @@ def test_no_answer_and_refused_keys_say_why() -> None:
     key = read_health(Engine.LLAMACPP, None, "/props", 401, 1000)
     assert (key.meaning, "X-Api-Key" in key.why) == (Meaning.KEY, True)
     assert "admin key" in read_health(SGLANG, NEW, "/flush_cache", 403, 1000).why
+    assert "a proxy stands before it" in read_health(SGLANG, NEW, "/health", 403, 1000).why
     assert read_health(SGLANG, NEW, "/health", 302, 1000).meaning is Meaning.STRANGE
 
 

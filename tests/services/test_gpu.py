@@ -174,6 +174,23 @@ async def test_who_holds_memory_is_said_when_it_changes(tool: Tool) -> None:
         assert gone.held == ()
 
 
+async def test_a_process_in_a_slice_is_told_of_the_gpu_that_is_cut(tool: Tool) -> None:
+    script = tool.folder / "nvidia-smi"
+    text = script.read_text().replace(', pcie.link.gen.current"', ', mig.mode.current"')
+    script.write_text(text)
+    rows = "".join(
+        f"{n}, GPU-{n}, NVIDIA X, 97887 MiB, 5 MiB, 9 W, 0x0, {mig}\n"
+        for n, mig in enumerate(("[N/A]", "Enabled"))
+    )
+    tool.rows.write_text(rows)
+    tool.apps.write_text("MIG-41b36014, 512, sglang::scheduler, 22408\n")
+    async with watching() as seen:
+        await auntil(lambda: of(seen, GpuHeld))
+        (held,) = of(seen, GpuHeld)
+        assert isinstance(held, GpuHeld)
+        assert (held.gpu, held.held) == (1, (("512", "sglang::scheduler, 22408 MiB"),))
+
+
 async def test_a_query_that_ends_is_said_and_begun_again(tool: Tool) -> None:
     async with watching() as seen:
         await auntil(lambda: of(seen, GpuSeen))

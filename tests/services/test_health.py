@@ -103,6 +103,12 @@ async def test_a_real_server_from_refused_over_503_to_200_and_killed(
         (rig.OK, 200, None, ""),
         (rig.LOADING, 503, None, "answers HTTP, but 503"),
         (rig.BROKEN, 500, None, "answers HTTP, but 500"),
+        (
+            rig.UNAUTHORIZED,
+            401,
+            None,
+            "/health needs the API key (401): name it as api_key_env or api_key_file in the fleet",
+        ),
         (rig.redirect("/x"), 302, None, "redirects with 302 to /x; not followed"),
         (rig.TEN_MEGABYTES, 200, None, "200, body longer than 65,536 bytes"),
         (rig.NoHeaders(), None, Failure.TIMEOUT, "connected, but no answer within 0.5 s"),

@@ -222,7 +222,7 @@ def test_a_failure_ends_the_wait_with_its_reason_and_its_lines(
 
 ENDS = {
     "scheduler-exception": ("child-exception", "RuntimeError: simulated"),
-    "rank-dead": ("rank-dead", "a scheduler died"),
+    "rank-dead": ("rank-dead", "the scheduler of rank 3 died while starting"),
     "node-terminated": ("child-crash", "exit code -9"),
     "cuda-oom": ("cuda-oom", "CUDA out of memory on GPU 3 / TP3"),
     "no-kv-memory": ("pool-empty", "no GPU memory was left for the KV cache"),

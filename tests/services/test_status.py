@@ -11,12 +11,17 @@ from typing import Any
 
 import pytest
 
+from console.engines.dialect import Dialect
+from console.engines.metrics import MAX_BYTES, TURN_BYTES
 from console.model.clock import ManualClock, Pace, SystemClock
 from console.model.failure import Failure
 from console.model.fleet import Arm, Engine, Host, Recipe, Server
 from console.model.mask import Masks
 from console.model.text import Clean
-from console.services.engine import find, found_events, key_text, loaded
+from console.services.credential import key_text
+from console.services.engine import find, found_events, loaded
+from console.services.figures import Polls
+from console.services.metrics import LARGE_BYTES, LARGE_STRIDE, RESTS_POLLS, Poller
 from console.services.pulse import Pulse
 from console.services.status import status
 from console.stream.events import Event
@@ -291,6 +296,73 @@ async def test_a_broken_exposition_is_survived_and_said_once(
             await auntil(
                 lambda: seen.metrics and seen.metrics[-1].get("decode_tokens_total") == 5.0
             )
+
+
+async def test_fifty_megabytes_freeze_nothing_and_are_asked_for_less_often(
+    scripted_http: ScriptedHttp,
+) -> None:
+    """While it is read others have their turn: as often as there are pieces, whatever the load."""
+    line = b'sglang:num_running_reqs{tp_rank="0"} 1\n# a comment that says nothing at all\n'
+    body = line + b"# and another, of a family that nobody reads here\n" * 1_050_000
+    assert len(body) > 50 * 1024 * 1024
+    sglang(scripted_http)
+    scripted_http.paths["/metrics"] = Answer(200, body, PLAIN)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    busy = asyncio.create_task(others())
+    async with watching(base(scripted_http.url)) as seen:
+        await auntil(lambda: any(r.path == "/metrics" for r in scripted_http.requests), 20)
+        await auntil(lambda: seen.metrics, 20)
+        assert seen.metrics[-1]["running"] == 1.0
+        assert "only the first 8 MiB were read" in seen.notices
+        assert turns > MAX_BYTES // TURN_BYTES
+    busy.cancel()
+    scripted_http.paths["/metrics"] = Answer(200, body[: 2 * LARGE_BYTES], PLAIN)
+    http, clock = Http(LocalWire(Host("here")), SystemClock()), SystemClock()
+    polls = Polls(["base"], set(), Masks())
+    dialect = Dialect(Engine.SGLANG)
+    poller = Poller(base(scripted_http.url), http, dialect, clock, FAST, polls, lambda: None)
+    for answer, stride in ((None, LARGE_STRIDE), (counters(5), 1)):
+        scripted_http.paths["/metrics"] = answer or scripted_http.paths["/metrics"]
+        await poller.poll()
+        assert poller.stride == stride
+    await http.close()
+
+
+async def test_a_path_that_redirects_is_not_followed_and_said(scripted_http: ScriptedHttp) -> None:
+    scripted_http.default = rig.redirect("https://login.example.net/")
+    async with watching(base(scripted_http.url)) as seen:
+        await auntil(lambda: seen.notices)
+        assert seen.notices == [
+            "/v1/models redirects with 302 to https://login.example.net/; not followed"
+        ]
+        assert not any("login" in r.path for r in scripted_http.requests)
+    sglang(scripted_http)
+    scripted_http.paths["/metrics"] = rig.redirect("/login")
+    async with watching(base(scripted_http.url)) as seen:
+        await auntil(lambda: seen.metrics)
+        assert seen.notices == ["/metrics redirects with 302 to /login; not followed"]
+        assert seen.metrics[-1]["running"] == 1.0  # from /v1/loads
+
+
+async def test_metrics_that_failed_for_a_while_are_asked_again(scripted_http: ScriptedHttp) -> None:
+    sglang(scripted_http)
+    scripted_http.paths["/metrics"] = rig.BROKEN
+    async with watching(base(scripted_http.url)) as seen:
+        await auntil(lambda: seen.metrics)
+        assert seen.notices == ["metrics not available (500): Internal Server Error"]
+        assert "decode_tokens_total" not in seen.metrics[-1]
+        scripted_http.paths["/metrics"] = counters(5)
+        await auntil(lambda: seen.metrics[-1].get("decode_tokens_total") == 5.0)
+        failed = [r.path for r in scripted_http.requests].index("/metrics")
+        between = [r.path for r in scripted_http.requests[failed + 1 :]]
+        assert between.index("/metrics") == RESTS_POLLS
 
 
 async def test_tokens_are_seen_by_their_counter_and_rates_only_of_busy_time(

@@ -138,7 +138,7 @@ TABLE: list[tuple[str, list[Event], Standing, str]] = [
     ),
     ("no such path", [health(404, 0.01)], Standing.REACHABLE, "/health answers 404"),
     ("a key is missing", [health(401, 0.01)], Standing.REACHABLE, "needs the API key"),
-    ("the admin key", [health(403, 0.01)], Standing.REACHABLE, "needs the admin key"),
+    ("no key helps", [health(403, 0.01)], Standing.REACHABLE, "/health is forbidden (403)"),
     (
         "closed without an answer",
         [health(None, 0.01, Failure.CLOSED, "closed before it answered")],
