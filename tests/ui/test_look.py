@@ -77,7 +77,7 @@ def test_a_bad_file_is_told_with_file_line_key_and_value(tmp_path: Path) -> None
     assert "[log] is missing" in str(caught.value)
     assert 'unknown key "logs"' in str(caught.value)
     path.write_text(good.replace("theme/1", "theme/9"))
-    with pytest.raises(BadFile, match='"theme/9" is not "theme/1"'):
+    with pytest.raises(BadFile, match='"theme/1" was expected, not "theme/9"'):
         read_theme(path)
 
 
