@@ -134,7 +134,7 @@ class ConsoleApp(App[None]):
         """Run a verb, or say why not: where every key and palette entry ends."""
         refusal = self.refusal(verb)
         if refusal is not None:
-            self.say(f"{VERBS[verb].title}: {refusal}{self._remedy(verb)}", good=False)
+            self.say(f"{VERBS[verb].title}: {refusal}{_remedy(self, verb)}", good=False)
             return
         match verb:
             case "view.quit":
@@ -168,12 +168,6 @@ class ConsoleApp(App[None]):
         """Tell a person how what was asked for has ended."""
         if self.is_open:
             self.modes.say(text, good)
-
-    def _remedy(self, verb: str) -> str:
-        """The key that permits what is refused, in brackets; empty where none does."""
-        if VERBS[verb].need is not Need.UNLOCK or self.refusal("unlock") is not None:
-            return ""
-        return f" ({key_names(self.keys['unlock'])})"
 
     def on_key(self, event: events.Key) -> None:
         """A key whose verb is refused comes here, or one that only the keymap knows."""
@@ -227,3 +221,10 @@ class ConsoleApp(App[None]):
         failed = self._exception
         self.defect = failed.error if isinstance(failed, WorkerFailed) else failed
         self._close_messages_no_wait()
+
+
+def _remedy(console: ConsoleApp, verb: str) -> str:
+    """The key that permits what is refused, in brackets; empty where none does."""
+    if VERBS[verb].need is not Need.UNLOCK or console.refusal("unlock") is not None:
+        return ""
+    return f" ({key_names(console.keys['unlock'])})"
