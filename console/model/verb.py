@@ -341,10 +341,27 @@ VERBS: dict[str, Verb] = {
         Verb("servers.down", "Server below", "Select the server below.", "down,j"),
         Verb("logs.follow", "Follow the log", "Go to the newest line and stay there.", "f"),
         Verb("logs.pause", "Pause the log", "Hold the log still; lines go on arriving.", "p"),
-        Verb("logs.page_up", "Log page up", "A page back in the log.", "pageup"),
-        Verb("logs.page_down", "Log page down", "A page on in the log.", "pagedown"),
-        Verb("logs.line_up", "Line above", "Point at the log line above.", "shift+up,K"),
-        Verb("logs.line_down", "Line below", "Point at the log line below.", "shift+down,J"),
+        Verb(
+            "logs.page_up", "Log page up", "A page back, in the log or the focused pane.", "pageup"
+        ),
+        Verb(
+            "logs.page_down",
+            "Log page down",
+            "A page on, in the log or the focused pane.",
+            "pagedown",
+        ),
+        Verb(
+            "logs.line_up",
+            "Line above",
+            "Point at the log line above; elsewhere a line back.",
+            "shift+up,K",
+        ),
+        Verb(
+            "logs.line_down",
+            "Line below",
+            "Point at the log line below; elsewhere a line on.",
+            "shift+down,J",
+        ),
         Verb("logs.left", "Log left", "Scroll the log left.", "shift+left,H"),
         Verb("logs.right", "Log right", "Scroll the log right.", "shift+right,L"),
         *(

@@ -142,10 +142,12 @@ class ConsoleApp(App[None]):
             case "view.palette":
                 self.action_command_palette()
             case "view.help":
+                from console.render.guide import page_of
                 from console.ui.screens.help import Help
 
                 keys = {v: keys for v, keys in self.keys.items() if self.modes.is_shown(v)}
-                self.push_screen(Help(self.ink, keys, self.refusal))
+                page = page_of((self.focused and self.focused.id) or "")
+                self.push_screen(Help(self.ink, page, keys, self.refusal))
             case "view.theme":
                 for wrong in self.themes.load_all():
                     self.say(wrong, good=False)

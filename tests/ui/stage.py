@@ -208,6 +208,12 @@ async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
         before, now = now, text(app)
 
 
+async def asked(app: ConsoleApp, pilot: Pilot[Any]) -> None:
+    """Wait for a question to stand on the screen."""
+    while not app.screen.is_modal or app.focused is None:
+        await pilot.pause()
+
+
 async def press(app: ConsoleApp, pilot: Pilot[Any], *keys: str) -> None:
     """Press keys, let what they began end unless it waits for a person, then one beat."""
     await pilot.press(*keys)

@@ -10,7 +10,7 @@ from console.model.text import Clean
 from console.model.verb import VERBS, Need
 from console.render.keys import key_names
 from console.ui.palette import VerbCommands
-from tests.ui.stage import Player, Stage, look, press, staged, story, text
+from tests.ui.stage import Player, Stage, asked, look, press, staged, story, text
 
 
 def test_every_binding_carries_the_id_of_its_verb() -> None:
@@ -176,7 +176,7 @@ async def test_a_secret_is_masked_and_answered() -> None:
     async with staged(story()) as (app, pilot):
         question = Question("gpu8", "Password of root", ("first line", "[bold]second[/]"), True)
         answer = app.run_worker(app.dialogs.ask(question))
-        await pilot.pause()
+        await asked(app, pilot)
         assert isinstance(app.focused, Input)
         await pilot.press(*"hunter2")
         assert "hunter2" not in text(app)
@@ -192,12 +192,12 @@ async def test_a_confirmation_has_cancel_focused_and_wants_the_name_typed() -> N
     async with staged(story()) as (app, pilot):
         question = Question("kimi-base", "Restart it?", must_type="kimi-base")
         answer = app.run_worker(app.dialogs.ask(question))
-        await pilot.pause()
+        await asked(app, pilot)
         assert app.focused is app.screen.query_one("#choice-0")
         await pilot.press("enter")
         assert await answer.wait() is None
         answer = app.run_worker(app.dialogs.ask(question))
-        await pilot.pause()
+        await asked(app, pilot)
         await pilot.press("shift+tab", *"kimi", "enter")
         await pilot.pause()
         assert app.screen.is_modal
@@ -211,7 +211,7 @@ async def test_a_choice_returns_its_word_and_questions_come_one_at_a_time() -> N
     async with staged(story()) as (app, pilot):
         first = app.run_worker(app.dialogs.ask(Question("a", "one?", choices=("no", "yes"))))
         second = app.run_worker(app.dialogs.ask(Question("b", "two?", choices=("no", "yes"))))
-        await pilot.pause()
+        await asked(app, pilot)
         await pilot.press("right", "enter")
         assert await first.wait() == "yes"
         await pilot.pause()

@@ -68,7 +68,8 @@ class Dialog(ModalScreen[str | None]):
         """Focus the safe answer; only where nothing but text is asked, the field for it."""
         confirms = self.question.must_type is not None or self.question.choices
         first = "#choice-0" if confirms else "#answer"
-        self.query_one(first).focus()
+        # At once: nothing else may have a key that was pressed early.
+        self.set_focus(self.query_one(first))
 
     def on_input_submitted(self) -> None:
         self._finish(1)
