@@ -88,6 +88,8 @@ def _absent(engine: Engine, failure: Failure | None, wait_us: int) -> Reading:
             return Reading(Meaning.STUCK, "the connection was closed without an answer")
         case Failure.NOT_HTTP:
             return Reading(Meaning.STRANGE, "what answers is not HTTP")
+        case Failure.CERTIFICATE:
+            return Reading(Meaning.STRANGE, "its certificate is not trusted")
         case None:
             return Reading(Meaning.UNKNOWN, "not asked")
         case _:

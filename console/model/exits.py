@@ -17,7 +17,7 @@ class Exit(IntEnum):
     STEP = 3
     """A step failed: a log is missing, an answer is not HTTP, a benchmark broke."""
     UNREACHABLE = 4
-    """Connection, SSH, authentication or host key refused."""
+    """Connection, SSH, authentication, host key or certificate refused."""
     DEADLINE = 5
     """A deadline passed or progress stalled."""
     GUARD = 6
@@ -43,7 +43,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.ASSERTION: "an assertion failed, an unexpected status, or a comparison without a verdict",
     Exit.USAGE: "bad usage or a file that does not validate; nothing was done",
     Exit.STEP: "a step failed: log missing, not HTTP, benchmark broken",
-    Exit.UNREACHABLE: "unreachable: connection, SSH, authentication or host key refused",
+    Exit.UNREACHABLE: "unreachable: connection, SSH, authentication, host key or certificate refused",
     Exit.DEADLINE: "deadline passed or progress stalled",
     Exit.GUARD: "guard refused: not confirmed, busy, read-only",
     Exit.ROLLED_BACK: "an act failed and was rolled back",

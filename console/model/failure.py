@@ -19,6 +19,7 @@ class Failure(StrEnum):
     TIMEOUT = "timeout"
     CLOSED = "closed"
     NOT_HTTP = "not HTTP"
+    CERTIFICATE = "bad certificate"
     TOO_LARGE = "too large"
     KEY_UNKNOWN = "host key unknown"
     KEY_CHANGED = "host key changed"
@@ -40,6 +41,7 @@ _EXITS: dict[Failure, Exit] = {
     Failure.REFUSED: Exit.UNREACHABLE,
     Failure.NO_HOST: Exit.UNREACHABLE,
     Failure.TIMEOUT: Exit.DEADLINE,
+    Failure.CERTIFICATE: Exit.UNREACHABLE,
     Failure.KEY_UNKNOWN: Exit.UNREACHABLE,
     Failure.KEY_CHANGED: Exit.UNREACHABLE,
     Failure.AUTH: Exit.UNREACHABLE,

@@ -13,6 +13,7 @@ from console.model.failure import Failure, WireError
 from console.transport.wire import READ_BYTES, ByteStream
 
 T = TypeVar("T")
+_MEND = "an authority of your own is named with ca_file beside the server's url"
 
 
 class TlsStream:
@@ -35,12 +36,12 @@ class TlsStream:
         self._tls = context.wrap_bio(self._in, self._out, server_hostname=name)
 
     async def shake_hands(self) -> None:
-        """Check who is there; WireError NOT_HTTP for a bad certificate or another protocol."""
+        """Check who is there; WireError CERTIFICATE, or NOT_HTTP for another protocol."""
         try:
             await self._run(self._tls.do_handshake)
         except ssl.SSLCertVerificationError as error:
             why = f"its certificate is not trusted: {error.verify_message.rstrip('.')}"
-            raise WireError(Failure.NOT_HTTP, why) from error
+            raise WireError(Failure.CERTIFICATE, why, (_MEND,)) from error
         except ssl.SSLEOFError as error:
             raise WireError(Failure.CLOSED, "closed in the middle of the TLS handshake") from error
         except ssl.SSLError as error:

@@ -114,6 +114,7 @@ def test_no_answer_and_refused_keys_say_why() -> None:
     assert seen(Failure.REFUSED) is Meaning.DOWN
     assert seen(Failure.TIMEOUT) is Meaning.STUCK
     assert seen(Failure.NOT_HTTP) is Meaning.STRANGE
+    assert seen(Failure.CERTIFICATE) is Meaning.STRANGE
     assert seen(Failure.LINK_LOST) is Meaning.UNKNOWN
     key = read_health(Engine.LLAMACPP, None, "/props", 401, 1000)
     assert (key.meaning, "X-Api-Key" in key.why) == (Meaning.KEY, True)

@@ -131,6 +131,12 @@ TABLE: list[tuple[str, list[Event], Standing, str]] = [
         "not HTTP: b'SSH-2.0'",
     ),
     (
+        "a certificate nobody vouches for",
+        [health(None, 0.01, Failure.CERTIFICATE, "its certificate is not trusted: self-signed")],
+        Standing.REACHABLE,
+        "its certificate is not trusted: self-signed",
+    ),
+    (
         "a redirect",
         [health(302, 0.01, why="redirects with 302 to /x; not followed")],
         Standing.REACHABLE,

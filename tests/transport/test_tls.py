@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from console.model.clock import SystemClock
+from console.model.exits import Exit
 from console.model.failure import Failure
 from console.model.fleet import Host
 from console.transport.http import AnswerError, Http
@@ -92,14 +93,16 @@ async def test_a_trusted_server_answers_again_and_again(certificate: Path) -> No
 async def test_a_certificate_nobody_vouches_for_is_refused(certificate: Path) -> None:
     async with served(certificate) as port, asking() as http:
         error = await failed(http, f"https://127.0.0.1:{port}/")
-        assert error.kind is Failure.NOT_HTTP
+        assert error.kind is Failure.CERTIFICATE
         assert error.why == "its certificate is not trusted: self-signed certificate"
+        assert "ca_file" in error.detail[0]
+        assert error.kind.exit is Exit.UNREACHABLE
 
 
 async def test_a_certificate_for_another_name_is_refused(certificate: Path) -> None:
     async with served(certificate) as port, asking(str(certificate)) as http:
         error = await failed(http, f"https://localhost:{port}/")
-        assert error.kind is Failure.NOT_HTTP
+        assert error.kind is Failure.CERTIFICATE
         assert "Hostname mismatch" in error.why
 
 
