@@ -43,7 +43,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.ASSERTION: "an assertion failed, an unexpected status, or a comparison without a verdict",
     Exit.USAGE: "bad usage or a file that does not validate; nothing was done",
     Exit.STEP: "a step failed: log missing, not HTTP, benchmark broken",
-    Exit.UNREACHABLE: "unreachable: connection, SSH, authentication, host key or certificate refused",
+    Exit.UNREACHABLE: "unreachable: connection, SSH, login, host key or certificate refused",
     Exit.DEADLINE: "deadline passed or progress stalled",
     Exit.GUARD: "guard refused: not confirmed, busy, read-only",
     Exit.ROLLED_BACK: "an act failed and was rolled back",

@@ -24,6 +24,7 @@ from console.transport.wire import Wire
 MOST_BYTES = 65_536
 
 _SCHEMES = ("http://", "https://")
+_PORTS = 65_536
 _NO_ANSWER = "closed before it answered"
 
 
@@ -108,8 +109,7 @@ class Http:
         asked = _Asked()
         start_us = self._clock.now_us()
         try:
-            if not url.startswith(_SCHEMES):
-                raise httpx.InvalidURL(url)
+            _check(url)
             async with asyncio.timeout(deadline_s):
                 try:
                     answer = await self._once(method, url, body, most_bytes, asked)
@@ -124,7 +124,7 @@ class Http:
             failure = error
         except httpcore.ProtocolError as error:
             failure = _broken(error, asked)
-        except (httpx.InvalidURL, OverflowError):
+        except httpx.InvalidURL:
             failure = WireError(Failure.NOT_HTTP, f"not an http:// or https:// address: {url}")
         else:
             return replace(answer, wait_us=self._clock.now_us() - start_us)
@@ -143,6 +143,13 @@ class Http:
             raw = response.headers.raw
             named = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in raw}
             return Answer(code, 0, parts, truncated, named)
+
+
+def _check(url: str) -> None:
+    """Raise httpx.InvalidURL for what is none; a port that cannot be is left to nobody else."""
+    port = httpx.URL(url).port if url.startswith(_SCHEMES) else 0
+    if port is not None and not 0 < port < _PORTS:
+        raise httpx.InvalidURL(url)
 
 
 async def _limited(body: AsyncIterator[bytes], most_bytes: int) -> tuple[bytes, bool]:

@@ -15,13 +15,22 @@ import asyncssh
 
 from console.model.failure import Failure, WireError
 
-DEFAULT_FILES = (
-    "~/.ssh/known_hosts",
-    "~/.ssh/known_hosts2",
-    "/etc/ssh/ssh_known_hosts",
-    "/etc/ssh/ssh_known_hosts2",
-)
+USER_FILES = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+GLOBAL_FILES = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 _DEFAULT_PORT = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where host keys stand.
+
+    Attributes:
+        files: those that can be read.
+        own: where a key that a person accepts is written down; empty for nowhere.
+    """
+
+    files: tuple[str, ...] = ()
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ class Offered:
     address: str
     port: int
     key: asyncssh.SSHKey
-    files: tuple[str, ...]
+    known: Known
     authority: bool = False
 
     @property
@@ -45,26 +54,22 @@ class Offered:
         return self.host if self.port == _DEFAULT_PORT else f"[{self.host}]:{self.port}"
 
 
-def known_hosts(configured: object) -> list[str]:
-    """The files to look in that can be read; `configured` is what asyncssh made of the options."""
-    names: Iterable[object]
-    if configured is None:
-        names = ()
-    elif isinstance(configured, list | tuple) and configured:
-        names = configured
-    else:
-        names = DEFAULT_FILES
-    paths = [os.path.expanduser(str(name)) for name in names]
-    return [path for path in paths if os.path.isfile(path) and os.access(path, os.R_OK)]
+def known_in(user: Iterable[str], machine: Iterable[str]) -> Known:
+    """The person's files and the machine's, by their names in the configuration."""
+    own, others = list(map(os.path.expanduser, user)), map(os.path.expanduser, machine)
+    paths = dict.fromkeys((*own, *others))
+    found = [path for path in paths if os.path.isfile(path) and os.access(path, os.R_OK)]
+    return Known(tuple(found), own[0] if own else "")
 
 
 def judged(offered: Offered) -> WireError:
     """What it means that this key was offered."""
     mark = f"{offered.key.get_algorithm()} {offered.key.get_fingerprint()}"
     known: list[asyncssh.SSHKey] = []
-    if offered.files:
+    files = offered.known.files
+    if files:
         port = None if offered.port == _DEFAULT_PORT else offered.port
-        found = asyncssh.match_known_hosts(list(offered.files), offered.host, offered.address, port)
+        found = asyncssh.match_known_hosts(list(files), offered.host, offered.address, port)
         known = list(dict.fromkeys(found[1] if offered.authority else found[0]))
         if offered.key in found[2]:
             why = f"the host key of {offered.name} is revoked"
@@ -74,18 +79,21 @@ def judged(offered: Offered) -> WireError:
         detail = (f"offered  {mark}", how)
         return WireError(Failure.KEY_UNKNOWN, f"no host key of {offered.name} is known", detail)
     lines = [f"known    {key.get_algorithm()} {key.get_fingerprint()}" for key in known]
-    how = f"if the change is meant: ssh-keygen -R '{offered.name}' -f {offered.files[0]}"
+    how = f"if the change is meant: ssh-keygen -R '{offered.name}' -f {files[0]}"
     why = f"the host key of {offered.name} is not the known one"
     return WireError(Failure.KEY_CHANGED, why, (*lines, f"offered  {mark}", how))
 
 
-def remember(offered: Offered) -> None:
-    """Add a key that a person accepted to the first file, as ssh does.
+def remember(offered: Offered) -> Known:
+    """Add a key that a person accepted to the person's first file, as ssh does.
 
     Raises:
         WireError: the file cannot be written.
     """
-    path = Path(offered.files[0] if offered.files else os.path.expanduser(DEFAULT_FILES[0]))
+    own = offered.known.own
+    if not own:
+        raise WireError(Failure.KEY_UNKNOWN, "the configuration names no file to write the key to")
+    path = Path(own)
     line = f"{offered.name} {offered.key.export_public_key().decode().strip()}\n"
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -94,3 +102,4 @@ def remember(offered: Offered) -> None:
             file.write((b"" if not text or text.endswith(b"\n") else b"\n") + line.encode())
     except OSError as error:
         raise WireError(Failure.KEY_UNKNOWN, f"{path}: {error.strerror}") from error
+    return known_in([own], offered.known.files)

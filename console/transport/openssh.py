@@ -83,7 +83,7 @@ class OpensshDialler:
     def unused(self) -> tuple[str, ...]:
         """What the configuration asks for in vain, or what sharing a master means."""
         if not self._shares:
-            return unused_by_openssh(self._host.ssh_config)
+            return unused_by_openssh(self._host.ssh_config, self._host.ssh)
         return ("over your own ssh master: host key, keepalive and forwarding are as it has them",)
 
     async def _has_master(self) -> bool:
@@ -147,7 +147,7 @@ class OpensshDialler:
                 await heard.over()
                 if asker.refused.done():
                     raise asker.refused.result() from None
-                if said.authenticated or self._shares:
+                if said.entered or self._shares:
                     raise
                 raise said.meaning(self._host.ssh) from None
         finally:

@@ -154,7 +154,7 @@ class Master:
                 reason = await self._heard.refusal(target)
         if not reason:
             return WireError(Failure.REFUSED, "refused; a master of your own does not say why")
-        return unopened(reason, self._host.name)
+        return unopened(reason, self._host.name, target)
 
 
 class Command:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from console.model.ask import Question
 from console.model.failure import Failure, WireError
+from console.transport.sockets import refused_by_host
 
 TRUST = "yes"
 TELLS = "none"
@@ -24,10 +25,12 @@ _CHATTER = ("debug", "OpenSSH_", "Transferred: ", "Bytes per second: ", "Authent
 _MOST_LINES = 40
 _OFFERED = re.compile(r"debug1: Server host key: (\S+ \S+)")
 _CONNECT = re.compile(r"debug1: channel_connect_stdio_fwd: (.+)")
+_SENT = "debug1: Sending command: "
 _CHANNEL = re.compile(r"debug1: channel (\d+): new stdio-forward")
 _OPEN_FAILED = re.compile(r"channel (\d+): open failed: (.+)")
 _OFFENDING = re.compile(r"Offending (?:\S+ )?key in (.+):(\d+)|  in (.+):(\d+)")
 _UNKNOWN = re.compile(r"host key is known for (\S+) and you have|authenticity of host '(\S+)")
+_CHANGED = re.compile(r"Host key for (\S+) has changed")
 _KEY = re.compile(r"Enter passphrase for (?:key )?'?(.+?)'?:\s*$")
 _MEANINGS = (
     ("Permission denied (", Failure.AUTH, "{alias} accepted no key or password"),
@@ -50,14 +53,14 @@ class Said:
 
     Attributes:
         offered: the host key offered last, as `KIND FINGERPRINT`.
-        authenticated: whether it was let in.
+        entered: whether its command was sent: not one of its jumps, the host itself let it in.
         refused: why the host could not connect to an address, each time, by `HOST:PORT`.
     """
 
     def __init__(self) -> None:
         self.lines: deque[str] = deque(maxlen=_MOST_LINES)
         self.offered = ""
-        self.authenticated = False
+        self.entered = False
         self.refused: dict[str, deque[str]] = {}
         self._target = ""
         self._targets: dict[str, str] = {}
@@ -78,8 +81,8 @@ class Said:
         elif found := _OPEN_FAILED.match(line):
             target = self._targets.pop(found[1], "")
             self.refused.setdefault(target, deque(maxlen=_MOST_LINES)).append(found[2])
-        elif line.startswith("Authenticated to "):
-            self.authenticated = True
+        elif line.startswith(_SENT):
+            self.entered = True
         if line.strip() and not line.startswith(_CHATTER):
             self.lines.append(line.strip())
 
@@ -110,7 +113,8 @@ class Said:
                 for one, line, two, other in _OFFENDING.findall(text)
             ]
             how = "if the change is meant, remove the known one with ssh-keygen -R"
-            why = f"the host key of {alias} is not the known one"
+            name = found[1] if (found := _CHANGED.search(text)) else alias
+            why = f"the host key of {name} is not the known one"
             return WireError(Failure.KEY_CHANGED, why, (*known[:1], offered, how))
         found = _UNKNOWN.search(text)
         return self.unknown_key(next(filter(None, found.groups())) if found else alias)
@@ -136,14 +140,12 @@ def question(subject: str, prompt: str, said: Said, hint: str = "") -> Question:
     return Question(subject, text.rstrip(": "), tuple(detail), secret=True)
 
 
-def unopened(reason: str, name: str) -> WireError:
-    """Why the host made no TCP connection, by what its sshd answered."""
-    if "refused" in reason.lower():
-        return WireError(Failure.REFUSED, "connection refused")
+def unopened(reason: str, name: str, where: str) -> WireError:
+    """Why the host made no TCP connection to `where`, by what its sshd answered."""
     if "prohibited" in reason:
         return WireError(Failure.NO_CHANNEL, f"sshd of {name} forbids forwarding")
     if "connect failed: " in reason:
-        return WireError(Failure.NO_HOST, reason.partition("connect failed: ")[2])
+        return refused_by_host(reason.partition("connect failed: ")[2], where)
     return WireError(Failure.NO_CHANNEL, f"sshd opened no channel: {reason}")
 
 

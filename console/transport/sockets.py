@@ -12,6 +12,9 @@ from collections.abc import Callable
 from console.model.failure import Failure, WireError
 from console.transport.wire import READ_BYTES
 
+_NO_NAME = ("not known", "no address", "resolve", "resolution", "nodename")
+"""How resolvers say that a name is none."""
+
 
 class Connection:
     """One TCP connection; the ByteStream of this machine."""
@@ -64,6 +67,18 @@ def unreachable(error: OSError, where: str) -> WireError:
     if isinstance(error, TimeoutError):
         return WireError(Failure.TIMEOUT, f"no answer from {where}")
     return WireError(Failure.NO_HOST, f"{where}: {error.strerror or error}")
+
+
+def refused_by_host(reason: str, where: str) -> WireError:
+    """Why a host made no TCP connection, in the words that its sshd passes on."""
+    words = reason.lower()
+    if "refused" in words:
+        return WireError(Failure.REFUSED, "connection refused")
+    if "timed out" in words:
+        return WireError(Failure.TIMEOUT, f"no answer from {where}")
+    if any(unknown in words for unknown in _NO_NAME):
+        return WireError(Failure.NO_HOST, f"no such host: {where} ({reason})")
+    return WireError(Failure.NO_HOST, f"{where}: {reason}")
 
 
 def broken(error: OSError) -> WireError:

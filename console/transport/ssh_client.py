@@ -11,7 +11,7 @@ import asyncssh
 
 from console.model.ask import NobodyToAsk, Question
 from console.model.clock import Clock
-from console.transport.known_hosts import Offered
+from console.transport.known_hosts import Known, Offered
 
 TRIES = 3
 """How often a person is asked for the same thing."""
@@ -28,7 +28,7 @@ class Client(asyncssh.SSHClient):
         passwords: those given before, by question; kept in memory only.
 
     Attributes:
-        known: files of known hosts.
+        known: where host keys stand.
         may_ask: whether questions are put to a person.
         unanswered: the question that nobody was there to answer.
     """
@@ -43,7 +43,7 @@ class Client(asyncssh.SSHClient):
         self._passwords = passwords
         self._tries = 0
         self._given: tuple[str, str | None] = ("", None)
-        self.known: list[str] = []
+        self.known = Known()
         self.may_ask = True
         self.offered: Offered | None = None
         self.unanswered = ""
@@ -61,11 +61,11 @@ class Client(asyncssh.SSHClient):
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
     ) -> bool:
-        self.offered = Offered(host, addr, port, key, tuple(self.known))
+        self.offered = Offered(host, addr, port, key, self.known)
         return False
 
     def validate_host_ca_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        self.offered = Offered(host, addr, port, key, tuple(self.known), authority=True)
+        self.offered = Offered(host, addr, port, key, self.known, authority=True)
         return False
 
     async def password_auth_requested(self) -> str | None:

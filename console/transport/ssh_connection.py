@@ -14,6 +14,7 @@ from typing import TypeVar
 import asyncssh
 
 from console.model.failure import Failure, WireError
+from console.transport.sockets import refused_by_host
 from console.transport.ssh_client import Client
 from console.transport.ssh_streams import Connection, RemoteCommand
 
@@ -53,7 +54,7 @@ class SshConnection:
             _undo(opening, lambda opened: opened[1].close())
             raise
         except (asyncssh.Error, OSError) as error:
-            raise self._unopened(error) from error
+            raise self._unopened(error, f"{host}:{port}") from error
         return Connection(reader, writer)
 
     async def lost(self) -> str:
@@ -72,15 +73,13 @@ class SshConnection:
             connection.abort()
             await connection.wait_closed()
 
-    def _unopened(self, error: asyncssh.Error | OSError) -> WireError:
+    def _unopened(self, error: asyncssh.Error | OSError, where: str = "") -> WireError:
         """Why a channel could not be opened."""
         if isinstance(error, OSError) or self.connection.is_closed():
             return WireError(Failure.LINK_LOST, "the link was lost")
         code = error.code if isinstance(error, asyncssh.ChannelOpenError) else None
         if code == asyncssh.OPEN_CONNECT_FAILED:
-            if "refused" in error.reason.lower():
-                return WireError(Failure.REFUSED, "connection refused")
-            return WireError(Failure.NO_HOST, error.reason)
+            return refused_by_host(error.reason, where)
         if code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
             return WireError(Failure.NO_CHANNEL, f"sshd of {self.name} forbids forwarding")
         return WireError(Failure.NO_CHANNEL, f"sshd opened no channel: {error.reason}")

@@ -7,11 +7,9 @@ Nothing a person answers is kept anywhere but in memory.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import asyncssh
 
@@ -19,14 +17,14 @@ from console.model.ask import Ask, NobodyToAsk, Question
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
-from console.transport.known_hosts import known_hosts, remember
+from console.transport.known_hosts import remember
 from console.transport.ssh_client import TRIES, Client
 from console.transport.ssh_connection import SshConnection
 from console.transport.ssh_errors import Meaning
+from console.transport.ssh_options import Options, hop_options, known_hosts_of, place
 from console.transport.ssh_unused import unused_by_asyncssh
 
 Connection = asyncssh.SSHClientConnection
-Options = asyncssh.SSHClientConnectionOptions
 
 _MOST_HOPS = 8
 _DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
@@ -40,7 +38,6 @@ class SshDialler:
         self._clock = clock
         self._pace = pace
         self._ask = ask
-        self._config: list[str] | tuple[()] = [host.ssh_config] if host.ssh_config else ()
         self._secrets: dict[str, str] = {}
         self._deadline: asyncio.Timeout | None = None
         self.asked = False
@@ -69,40 +66,24 @@ class SshDialler:
 
     def unused(self) -> tuple[str, ...]:
         """What the configuration asks for and this wire does not do, as lines."""
-        return unused_by_asyncssh(self._host.ssh_config)
+        return unused_by_asyncssh(self._host.ssh_config, place(self._host.ssh)[1])
 
     async def _hop(
         self, name: str, tunnel: Connection | None, jumps: list[Connection]
     ) -> SshConnection:
-        user, _, place = name.rpartition("@")
-        alias, port = _port(place)
+        user, alias, port = place(name)
         client = Client(self._host.name, alias, self._clock, self._question, self._secrets)
         with Meaning(client, alias):
-            options = await self._options(alias, user, port)
+            options = await hop_options(self._host.ssh_config, alias, user, port)
         if tunnel is None and isinstance(options.tunnel, str):
             for jump in options.tunnel.split(","):
                 if len(jumps) >= _MOST_HOPS:
                     raise WireError(Failure.CONFIG, f"more than {_MOST_HOPS} jumps to {alias}")
-                tunnel = (await self._hop(jump.strip(), tunnel, jumps)).connection
+                tunnel = (await self._hop(jump, tunnel, jumps)).connection
                 jumps.append(tunnel)
-        client.known = known_hosts(options.known_hosts)
+        client.known = known_hosts_of(options, alias)
         connection, rtt_us = await self._let_in(alias, options, tunnel, client)
         return SshConnection(self._host.name, connection, client, (), rtt_us)
-
-    async def _options(self, alias: str, user: str, port: int | None) -> Options:
-        """What the configuration says; identity files that are not there are left out, as by ssh.
-
-        Encrypted ones are left for later.
-        """
-        own: dict[str, Any] = {"config": self._config, "host": alias}
-        own |= {"username": user} if user else {}
-        own |= {"port": port} if port else {}
-        bare = await Options.construct(**own, client_keys=None)
-        named = bare.config.get("IdentityFile")
-        if isinstance(named, list):
-            own["client_keys"] = _present(named)
-        options: Options = await Options.construct(**own, ignore_encrypted=True)
-        return options
 
     async def _let_in(
         self, alias: str, options: Options, tunnel: Connection | None, client: Client
@@ -143,7 +124,7 @@ class SshDialler:
             tunnel=tunnel or (),
             client_factory=lambda: client,
             **({"client_keys": keys} if keys else {}),
-            known_hosts=client.known or b"# none\n",
+            known_hosts=list(client.known.files) or b"# none\n",
             agent_forwarding=False,
             login_timeout=0,
             keepalive_interval=self._pace.keepalive_s,
@@ -160,8 +141,7 @@ class SshDialler:
             raise error from None
         if answer != "yes" or client.offered is None:
             raise error
-        remember(client.offered)
-        client.known = known_hosts(client.known)
+        client.known = remember(client.offered)
 
     async def _unlocked(self, paths: Sequence[str]) -> list[asyncssh.SSHKey]:
         keys = []
@@ -202,15 +182,6 @@ class SshDialler:
         finally:
             now_s = asyncio.get_running_loop().time()
             self._deadline.reschedule(now_s + self._pace.connect_deadline_s)
-
-
-def _port(place: str) -> tuple[str, int | None]:
-    name, colon, port = place.rpartition(":")
-    return (name, int(port)) if colon and port.isdigit() and ":" not in name else (place, None)
-
-
-def _present(files: list[str]) -> list[str]:
-    return [name for name in files if os.path.isfile(os.path.expanduser(name))]
 
 
 def _locked_keys(options: Options) -> list[str]:

@@ -12,6 +12,8 @@ from console.transport.known_hosts import judged
 from console.transport.sockets import unreachable
 from console.transport.ssh_client import Client
 
+_OTHERWISE = 'where ssh itself takes this file, give the host transport = "openssh"'
+
 
 class Meaning:
     """Turns what asyncssh raises while it connects into a WireError."""
@@ -44,7 +46,9 @@ class Meaning:
                     why = f"{self._client.unanswered.rstrip(':')}: needed, and nobody to ask"
                     return WireError(Failure.AUTH, why)
                 return WireError(Failure.AUTH, f"{self._alias} accepted no key or password")
-            case asyncssh.ConfigParseError() | asyncssh.KeyImportError():
+            case asyncssh.ConfigParseError():
+                return WireError(Failure.CONFIG, str(error), (_OTHERWISE,))
+            case asyncssh.KeyImportError():
                 return WireError(Failure.CONFIG, str(error))
             case asyncssh.ChannelOpenError():
                 return WireError(Failure.REFUSED, f"{self._alias}: {error.reason}")

@@ -23,12 +23,14 @@ Underway = asyncio.Queue[tuple[float, bytes]]  # when each chunk came, in loop t
 class TcpProxy:
     """Listens on `port` and forwards to `target_port`; `close` it or use it as a context manager.
 
-    `delay_ms` holds every byte back that long in each direction and can be set at any time.
+    `delay_ms` holds every byte back that long in each direction and can be set at any time;
+    `carried_bytes` counts both directions.
     """
 
     def __init__(self, target_port: int, *, delay_ms: float = 0) -> None:
         self.target_port = target_port
         self.delay_ms = delay_ms
+        self.carried_bytes = 0
         self._open: set[asyncio.StreamWriter] = set()
         self._loop = LoopThread("tcp-proxy")
         self._flowing = asyncio.Event()
@@ -119,5 +121,6 @@ class TcpProxy:
             if not chunk:
                 writer.write_eof()
                 return
+            self.carried_bytes += len(chunk)
             writer.write(chunk)
             await writer.drain()

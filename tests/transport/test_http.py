@@ -1,4 +1,4 @@
-"""Answers and every way in which none comes, over real sockets on this machine."""
+"""Answers and every way in which none comes, over real sockets, here and over both ways of SSH."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from console.model.clock import SystemClock
 from console.model.failure import Failure
-from console.model.fleet import Host
 from console.transport.http import AnswerError, Http
-from console.transport.local import LocalWire
+from console.transport.wire import Wire
 from tests.rig import http as rig
 from tests.rig.http import ScriptedHttp
 from tests.rig.ports import free_port
@@ -22,12 +21,10 @@ pytestmark = pytest.mark.rig
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    wire = LocalWire(Host("here"))
-    http = Http(wire, SystemClock())
+async def http(any_wire: Wire) -> AsyncIterator[Http]:
+    http = Http(any_wire, SystemClock())
     yield http
     await http.close()
-    await wire.close()
 
 
 async def failed(http: Http, url: str, deadline_s: float = 5.0) -> AnswerError:
@@ -52,7 +49,7 @@ async def test_a_kept_connection_is_used_again(http: Http, scripted_http: Script
     assert (len(scripted_http.requests), scripted_http.connections) == (3, 1)
 
 
-async def test_a_kept_connection_that_the_server_dropped_is_replaced() -> None:
+async def test_a_kept_connection_that_the_server_dropped_is_replaced(http: Http) -> None:
     taken = 0
 
     async def once_per_connection(
@@ -67,17 +64,15 @@ async def test_a_kept_connection_that_the_server_dropped_is_replaced() -> None:
 
     server = await asyncio.start_server(once_per_connection, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    http = Http(LocalWire(Host("here")), SystemClock())
     codes = [(await http.get(url, deadline_s=5)).code for _ in range(2)]
     assert (codes, taken) == ([200, 200], 2)
-    await http.close()
     server.close()
 
 
 async def test_post_sends_the_body_and_the_headers_of_the_server(
-    scripted_http: ScriptedHttp,
+    any_wire: Wire, scripted_http: ScriptedHttp
 ) -> None:
-    http = Http(LocalWire(Host("here")), SystemClock(), {"Authorization": "Bearer abc"})
+    http = Http(any_wire, SystemClock(), {"Authorization": "Bearer abc"})
     await http.post(f"{scripted_http.url}/generate", b'{"a":1}', deadline_s=5)
     request = scripted_http.requests[0]
     assert (request.method, request.path, request.body) == ("POST", "/generate", b'{"a":1}')
@@ -98,7 +93,14 @@ async def test_an_unknown_name_is_told_apart(http: Http) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://127.0.0.1/", "nothing", "http://127.0.0.1:x/", "https://127.0.0.1:99999/"]
+    "url",
+    [
+        "ftp://127.0.0.1/",
+        "nothing",
+        "http://127.0.0.1:x/",
+        "https://127.0.0.1:99999/",
+        "http://127.0.0.1:0/",
+    ],
 )
 async def test_an_address_that_is_none_is_said(http: Http, url: str) -> None:
     assert (await failed(http, url)).kind is Failure.NOT_HTTP
@@ -178,8 +180,8 @@ async def test_no_proxy_of_the_environment_is_asked(
     assert (await http.get(scripted_http.url, deadline_s=5)).code == 200
 
 
-async def test_no_error_shows_a_credential(scripted_http: ScriptedHttp) -> None:
-    http = Http(LocalWire(Host("here")), SystemClock(), {"Authorization": "Bearer s3cret-token"})
+async def test_no_error_shows_a_credential(any_wire: Wire, scripted_http: ScriptedHttp) -> None:
+    http = Http(any_wire, SystemClock(), {"Authorization": "Bearer s3cret-token"})
     for behaviour in (rig.SSH_BANNER, rig.NOTHING, rig.CutBody(), rig.NoHeaders()):
         scripted_http.default = behaviour
         error = await failed(http, scripted_http.url, 0.2)
@@ -215,9 +217,9 @@ async def test_a_cookie_is_not_kept(http: Http, scripted_http: ScriptedHttp) -> 
 
 
 async def test_a_credential_that_no_header_can_carry_is_not_shown(
-    scripted_http: ScriptedHttp,
+    any_wire: Wire, scripted_http: ScriptedHttp
 ) -> None:
-    http = Http(LocalWire(Host("here")), SystemClock(), {"Authorization": "Bearer s3cret\ntoken"})
+    http = Http(any_wire, SystemClock(), {"Authorization": "Bearer s3cret\ntoken"})
     error = await failed(http, scripted_http.url)
     assert (error.kind, error.why) == (
         Failure.NOT_HTTP,

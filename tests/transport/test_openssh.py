@@ -355,12 +355,14 @@ async def test_a_laxer_host_key_check_is_not_taken_over_and_that_is_said(
     [
         ("connect failed: Connection refused", Failure.REFUSED),
         ("connect failed: Name or service not known", Failure.NO_HOST),
+        ("connect failed: Connection timed out", Failure.TIMEOUT),
+        ("connect failed: No route to host", Failure.NO_HOST),
         ("administratively prohibited: open failed", Failure.NO_CHANNEL),
         ("resource shortage", Failure.NO_CHANNEL),
     ],
 )
 def test_why_a_forward_was_not_opened(reason: str, kind: Failure) -> None:
-    assert unopened(reason, "box").kind is kind
+    assert unopened(reason, "box", "x:1").kind is kind
 
 
 async def test_one_who_was_never_asked_removes_nothing(

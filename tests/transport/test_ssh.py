@@ -349,29 +349,6 @@ async def test_a_login_shell_that_runs_nothing_is_named(tmp_path: Path, wired: W
             assert error.why == "the login shell ran no command: This account is not available."
 
 
-@pytest.mark.parametrize("way", [Way.ASYNCSSH], indirect=True)
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        ("ControlMaster auto", "ControlMaster"),
-        ("KnownHostsCommand /bin/true", "KnownHostsCommand"),
-        ("StrictHostKeyChecking accept-new", "StrictHostKeyChecking"),
-        ("RevokedHostKeys /dev/null", "RevokedHostKeys"),
-    ],
-)
-async def test_what_the_configuration_asks_in_vain_is_said_once(
-    sshd: Sshd, tmp_path: Path, wired: Wired, option: str, said: str
-) -> None:
-    config = tmp_path / "mux"
-    config.write_text(sshd.client_block("rig", option))
-    async with wired(config) as wire:
-        up = await until_state(wire, LinkState.UP)
-        assert up.detail == (f"{said} in {config}: not used here",)
-        sshd.kill_sessions()
-        await until_state(wire, LinkState.LOST, LinkState.CONNECTING)
-        assert (await until_state(wire, LinkState.UP)).detail == ()
-
-
 async def test_a_defect_ends_the_wait_and_comes_out_of_links(sshd: Sshd, wired: Wired) -> None:
     sshd.forget_host()
     async with wired(sshd.ssh_config, ask=Person()) as wire:  # a person who breaks when asked

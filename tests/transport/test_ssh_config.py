@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -16,8 +17,11 @@ from console.model.clock import Pace, SystemClock
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
 from console.model.fleet import Wire as Way
-from console.transport.wire import Wire
+from console.transport import ssh_unused
+from console.transport.ssh_options import place
+from console.transport.wire import LinkState, Wire
 from console.transport.wires import wire_to
+from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
 
 pytestmark = pytest.mark.rig
@@ -46,24 +50,76 @@ def keygen(*arguments: str | Path) -> None:
     )
 
 
-async def test_include_and_match(sshd: Sshd, tmp_path: Path, way: Way) -> None:
-    config, included = tmp_path / "config", tmp_path / "included"
+async def test_include_with_a_pattern_and_host_with_an_exception(
+    sshd: Sshd, tmp_path: Path, way: Way
+) -> None:
+    config, folder = tmp_path / "config", tmp_path / "conf.d"
+    folder.mkdir()
+    (folder / "10-rig").write_text(sshd.client_block("r* !right").replace(" root\n", " nobody\n"))
+    # What is said first holds, so the user here must win over the included one's.
+    config.write_text(f"Host rig\n    User root\nInclude {folder}/*\n")
+    config.write_text(f"Host rig\n    User root\nHost *\nInclude {folder}/*\n")
+    async with wired(way, config) as wire:
+        assert await gets_in(wire)
+    async with wired(way, config, "right") as wire:
+        with pytest.raises(WireError) as caught:
+            await gets_in(wire)
+        assert caught.value.kind is Failure.NO_HOST
+
+
+@pytest.mark.parametrize(
+    ("match", "holds"),
+    [
+        ("host 127.0.0.1", True),
+        ("host rig", False),  # by then the name is the one that HostName gave
+        ("originalhost rig", True),
+        ("originalhost rig user nobody", False),
+        ('exec "test -d /"', True),
+        ("exec false", False),
+        ("!originalhost other", True),
+        ("all", True),
+    ],
+)
+async def test_match(sshd: Sshd, tmp_path: Path, way: Way, match: str, holds: bool) -> None:
+    config = tmp_path / "config"
     block = sshd.client_block("rig").replace("    User root\n", "")
-    included.write_text(block)
-    config.write_text(f"Include {included}\nMatch host 127.0.0.1\n    User root\nHost *\n")
-    config.write_text(config.read_text() + "    Compression yes\n")
+    if match.startswith("!"):
+        match += " host *"
+    config.write_text(f"{block}Match {match}\n    User root\nHost *\n    User nobody\n")
     async with wired(way, config) as wire:
-        assert await gets_in(wire)
+        if holds:
+            assert await gets_in(wire)
+        else:
+            with pytest.raises(WireError) as caught:
+                await gets_in(wire)
+            assert caught.value.kind is Failure.AUTH
 
 
-async def test_a_proxy_command_carries_the_connection(sshd: Sshd, tmp_path: Path, way: Way) -> None:
-    config, used, proxy = tmp_path / "config", tmp_path / "used", tmp_path / "proxy"
-    proxy.write_text(f'#!/bin/sh\ntouch {used}\nexec busybox nc "$1" "$2"\n')
-    proxy.chmod(0o755)
-    config.write_text(sshd.client_block("rig", f"ProxyCommand {proxy} %h %p"))
+@pytest.mark.parametrize("compressed", [True, False])
+async def test_compression_makes_less_of_the_same_text(
+    sshd: Sshd, tmp_path: Path, way: Way, compressed: bool
+) -> None:
+    config, size = tmp_path / "config", 300_000
+    with TcpProxy(sshd.port) as proxy:
+        block = sshd.client_block("rig", f"Compression {'yes' if compressed else 'no'}")
+        config.write_text(block.replace(f"Port {sshd.port}", f"Port {proxy.port}"))
+        known = sshd.known_hosts.read_text().replace(str(sshd.port), str(proxy.port))
+        sshd.known_hosts.write_text(known)
+        async with wired(way, config) as wire:
+            argv = ["sh", "-c", f"head -c {size} /dev/zero"]
+            assert (await wire.run(argv, deadline_s=10)).out == bytes(size)
+        assert (proxy.carried_bytes < size / 5) is compressed
+
+
+async def test_tokens_in_the_name_of_a_file_of_known_hosts(
+    sshd: Sshd, tmp_path: Path, way: Way
+) -> None:
+    config = tmp_path / "config"
+    (tmp_path / "rig-127.0.0.1").write_text(sshd.known_hosts.read_text())
+    block = sshd.client_block("rig").replace(str(sshd.known_hosts), f"{tmp_path}/%n-%h")
+    config.write_text(block)
     async with wired(way, config) as wire:
         assert await gets_in(wire)
-    assert used.exists()
 
 
 @contextmanager
@@ -85,17 +141,31 @@ def agent(folder: Path, key: Path) -> Iterator[Path]:
             running.terminate()
 
 
-async def test_an_agent_of_its_own(sshd: Sshd, tmp_path: Path, way: Way) -> None:
+@pytest.mark.parametrize("named", ["{socket}", "$RIG_AGENT", "SSH_AUTH_SOCK", "none"])
+async def test_the_agent_that_is_named(
+    sshd: Sshd, tmp_path: Path, way: Way, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = tmp_path / "config"
     with agent(tmp_path, sshd.client_key) as socket:
-        block = sshd.client_block("rig", f"IdentityAgent {socket}")
+        monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+        monkeypatch.setenv("RIG_AGENT", str(socket))
+        if named in ("SSH_AUTH_SOCK", "none"):
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+        block = sshd.client_block("rig", f"IdentityAgent {named.format(socket=socket)}")
         block = block.replace(f"    IdentityFile {sshd.client_key}\n", "")
         config.write_text(block.replace("    IdentitiesOnly yes\n", ""))
         async with wired(way, config) as wire:
-            assert await gets_in(wire)
+            if named == "none":
+                with pytest.raises(WireError) as caught:
+                    await gets_in(wire)
+                assert caught.value.kind is Failure.AUTH
+            else:
+                assert await gets_in(wire)
 
 
-async def test_certificates_of_a_user_and_of_a_host(tmp_path: Path, way: Way) -> None:
+@pytest.mark.parametrize("beside", [True, False])
+async def test_certificates_of_a_user_and_of_a_host(tmp_path: Path, way: Way, beside: bool) -> None:
+    """The user's lies beside its key, or where CertificateFile says."""
     for name in ("user_ca", "host_ca"):
         keygen("-t", "ed25519", "-N", "", "-f", tmp_path / name)
     folder = tmp_path / "sshd"
@@ -108,6 +178,10 @@ async def test_certificates_of_a_user_and_of_a_host(tmp_path: Path, way: Way) ->
     keygen("-s", tmp_path / "host_ca", "-I", "rig", "-h", "-n", "127.0.0.1", host_key)
     keygen("-s", tmp_path / "user_ca", "-I", "me", "-n", "root", client_key)
     (folder / "authorized_keys").write_text("")
+    if not beside:
+        (folder / "client_key-cert.pub").rename(tmp_path / "mine.pub")
+        option = f"CertificateFile {tmp_path / 'mine.pub'}"
+        server.ssh_config.write_text(server.client_block("rig", option))
     authority = (tmp_path / "host_ca.pub").read_text()
     server.known_hosts.write_text(f"@cert-authority [127.0.0.1]:{server.port} {authority}")
     with server:
@@ -139,13 +213,83 @@ async def test_a_locked_key_in_the_form_of_today(sshd: Sshd, way: Way) -> None:
     assert [question.text for question in person.asked] == [f"Passphrase for {sshd.client_key}"]
 
 
-async def test_a_wrong_configuration_is_said(tmp_path: Path, way: Way) -> None:
+@pytest.mark.parametrize(
+    "text",
+    ["Host rig\n    Port not-a-number\n", 'Host rig\nMatch exec "test a = a" nonsense x\n'],
+)
+async def test_a_wrong_configuration_is_said(tmp_path: Path, way: Way, text: str) -> None:
     config = tmp_path / "config"
-    config.write_text("Host rig\n    Port not-a-number\n")
+    config.write_text(text)
     async with wired(way, config) as wire:
         with pytest.raises(WireError) as caught:
             await gets_in(wire)
         assert caught.value.kind is Failure.CONFIG
+        if way is Way.ASYNCSSH:
+            assert 'transport = "openssh"' in caught.value.detail[0]
+
+
+async def test_without_a_named_file_the_persons_and_the_machines_are_read(
+    sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncssh alone would read the person's only; ssh finds both by itself."""
+    own, machine = tmp_path / ".ssh" / "config", tmp_path / "ssh_config"
+    own.parent.mkdir()
+    own.write_text("Host rig\n    User root\n")
+    machine.write_text(sshd.client_block("rig").replace(" root\n", " nobody\n"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(ssh_unused, "MACHINE_CONFIG", str(machine))
+    wire = wire_to(Host("box", Way.ASYNCSSH, "rig"), SystemClock(), PACE, Nobody())
+    try:
+        assert await gets_in(wire)
+    finally:
+        await wire.close()
+
+
+IN_VAIN = ("ControlMaster", "KnownHostsCommand", "StrictHostKeyChecking", "RevokedHostKeys")
+SAID = {
+    Way.ASYNCSSH: (
+        f"{', '.join(IN_VAIN)} in {{config}}: not used here",
+        "Match exec in {config}: run with its % as it stands",
+    ),
+    Way.OPENSSH: ("StrictHostKeyChecking in {config}: not used here",),
+}
+
+
+async def test_what_is_asked_for_in_vain_is_said_once_and_of_this_host_only(
+    sshd: Sshd, tmp_path: Path, way: Way
+) -> None:
+    config = tmp_path / "config"
+    options = ("ControlMaster auto", "KnownHostsCommand /bin/echo", "StrictHostKeyChecking no")
+    options += ("RevokedHostKeys /dev/null",)
+    block = sshd.client_block("rig", *options).replace("    StrictHostKeyChecking yes\n", "")
+    other = "Host other\n    VerifyHostKeyDNS yes\n"
+    config.write_text(f'{block}{other}Match exec "echo %h | grep -q nowhere"\n    User nobody\n')
+    async with wired(way, config) as wire, asyncio.timeout(20):
+        ups = 0
+        async for seen in wire.links():
+            if seen.state is LinkState.UP:
+                ups += 1
+                said = tuple(line.format(config=config) for line in SAID[way])
+                assert seen.detail == (said if ups == 1 else ())
+                if ups == 2:
+                    break
+                sshd.kill_sessions()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("gpu", ("", "gpu", None)),
+        ("me@gpu", ("me", "gpu", None)),
+        ("gpu:2222", ("", "gpu", 2222)),
+        ("ssh://me@gpu:2222/", ("me", "gpu", 2222)),
+        ("me@[::1]:2222", ("me", "::1", 2222)),
+        ("::1", ("", "::1", None)),
+        ("corp@me@gpu", ("corp@me", "gpu", None)),
+    ],
+)
+def test_a_place_is_user_name_and_port(text: str, parts: tuple[str, str, int | None]) -> None:
+    assert place(text) == parts
 
 
 NOISE = {

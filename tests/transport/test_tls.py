@@ -14,9 +14,8 @@ import pytest
 from console.model.clock import SystemClock
 from console.model.exits import Exit
 from console.model.failure import Failure
-from console.model.fleet import Host
 from console.transport.http import AnswerError, Http
-from console.transport.local import LocalWire
+from console.transport.wire import Wire
 from tests.rig.http import ScriptedHttp
 from tests.rig.ports import free_port
 
@@ -68,12 +67,10 @@ async def served(certificate: Path) -> AsyncIterator[int]:
 
 
 @asynccontextmanager
-async def asking(ca_file: str = "") -> AsyncIterator[Http]:
-    wire = LocalWire(Host("here"))
+async def asking(wire: Wire, ca_file: str = "") -> AsyncIterator[Http]:
     http = Http(wire, SystemClock(), ca_file=ca_file)
     yield http
     await http.close()
-    await wire.close()
 
 
 async def failed(http: Http, url: str, deadline_s: float = 5.0) -> AnswerError:
@@ -82,16 +79,18 @@ async def failed(http: Http, url: str, deadline_s: float = 5.0) -> AnswerError:
     return caught.value
 
 
-async def test_a_trusted_server_answers_again_and_again(certificate: Path) -> None:
-    async with served(certificate) as port, asking(str(certificate)) as http:
+async def test_a_trusted_server_answers_again_and_again(any_wire: Wire, certificate: Path) -> None:
+    async with served(certificate) as port, asking(any_wire, str(certificate)) as http:
         for _ in range(3):
             url = f"https://127.0.0.1:{port}/health"
             answer = await http.get(url, deadline_s=5, most_bytes=1_000_000)
             assert (answer.code, answer.body) == (200, BODY)
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused(certificate: Path) -> None:
-    async with served(certificate) as port, asking() as http:
+async def test_a_certificate_nobody_vouches_for_is_refused(
+    any_wire: Wire, certificate: Path
+) -> None:
+    async with served(certificate) as port, asking(any_wire) as http:
         error = await failed(http, f"https://127.0.0.1:{port}/")
         assert error.kind is Failure.CERTIFICATE
         assert error.why == "its certificate is not trusted: self-signed certificate"
@@ -99,52 +98,54 @@ async def test_a_certificate_nobody_vouches_for_is_refused(certificate: Path) ->
         assert error.kind.exit is Exit.UNREACHABLE
 
 
-async def test_a_certificate_for_another_name_is_refused(certificate: Path) -> None:
-    async with served(certificate) as port, asking(str(certificate)) as http:
+async def test_a_certificate_for_another_name_is_refused(any_wire: Wire, certificate: Path) -> None:
+    async with served(certificate) as port, asking(any_wire, str(certificate)) as http:
         error = await failed(http, f"https://localhost:{port}/")
         assert error.kind is Failure.CERTIFICATE
         assert "Hostname mismatch" in error.why
 
 
-async def test_a_server_without_tls_is_named(scripted_http: ScriptedHttp) -> None:
-    async with asking() as http:
+async def test_a_server_without_tls_is_named(any_wire: Wire, scripted_http: ScriptedHttp) -> None:
+    async with asking(any_wire) as http:
         error = await failed(http, f"https://127.0.0.1:{scripted_http.port}/", 0.5)
         # It waits for the end of what it takes for a request.
         assert error.kind is Failure.TIMEOUT
         assert error.why == "connected, but no end of the TLS handshake within 0.5 s"
 
 
-async def test_another_protocol_is_not_tls() -> None:
+async def test_another_protocol_is_not_tls(any_wire: Wire) -> None:
     async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await writer.drain()
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
-    async with asking() as http:
+    async with asking(any_wire) as http:
         error = await failed(http, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
         assert (error.kind, error.why) == (Failure.NOT_HTTP, "not TLS: WRONG_VERSION_NUMBER")
     server.close()
 
 
-async def test_closed_in_the_handshake_and_refused() -> None:
+async def test_closed_in_the_handshake_and_refused(any_wire: Wire) -> None:
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _reader.read(1)
         writer.close()
 
     server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-    async with asking() as http:
+    async with asking(any_wire) as http:
         error = await failed(http, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
         assert error.kind is Failure.CLOSED
         assert (await failed(http, f"https://127.0.0.1:{free_port()}/")).kind is Failure.REFUSED
     server.close()
 
 
-async def test_authorities_that_cannot_be_read_are_said(certificate: Path, tmp_path: Path) -> None:
+async def test_authorities_that_cannot_be_read_are_said(
+    any_wire: Wire, certificate: Path, tmp_path: Path
+) -> None:
     missing, empty = tmp_path / "missing.pem", tmp_path / "empty.pem"
     empty.write_text("nothing")
     async with served(certificate) as port:
         for path, what in ((missing, "No such file or directory"), (empty, "no certificate in it")):
-            async with asking(str(path)) as http:
+            async with asking(any_wire, str(path)) as http:
                 error = await failed(http, f"https://127.0.0.1:{port}/")
                 assert error.kind is Failure.UNREADABLE
                 assert error.why.startswith(f"ca_file {path}: {what}")
