@@ -259,8 +259,8 @@ async def test_what_is_asked_for_in_vain_is_said_once_and_of_this_host_only(
     sshd: Sshd, tmp_path: Path, way: Way
 ) -> None:
     config = tmp_path / "config"
-    options = ("ControlMaster auto", "KnownHostsCommand /bin/echo", "StrictHostKeyChecking no")
-    options += ("RevokedHostKeys /dev/null",)
+    values = ("auto", "/bin/echo", "no", "/dev/null")
+    options = [f"{name} {value}" for name, value in zip(IN_VAIN, values, strict=True)]
     block = sshd.client_block("rig", *options).replace("    StrictHostKeyChecking yes\n", "")
     other = "Host other\n    VerifyHostKeyDNS yes\n"
     config.write_text(f'{block}{other}Match exec "echo %h | grep -q nowhere"\n    User nobody\n')

@@ -79,10 +79,10 @@ async def test_a_chain_of_jumps_is_checked_hop_by_hop(
     config = tmp_path / "config"
     with two_more(tmp_path) as (mid, far):
         if form == "listed":
-            jump, own = f"ProxyJump rig,root@mid:{mid.port}", ()
+            middle, jump = bare(mid, "mid"), f"ProxyJump rig,root@mid:{mid.port}"
         else:
-            jump, own = f"ProxyJump ssh://root@mid:{mid.port}", ("ProxyJump rig",)
-        blocks = (sshd.client_block("rig"), bare(mid, "mid", *own), far.client_block("far", jump))
+            middle, jump = bare(mid, "mid", "ProxyJump rig"), f"ProxyJump ssh://root@mid:{mid.port}"
+        blocks = (sshd.client_block("rig"), middle, far.client_block("far", jump))
         config.write_text("".join(blocks))
         async with wired(way, config, "far") as wire:
             assert await lands_on(wire, far)
