@@ -28,9 +28,11 @@ class Plan:
     Attributes:
         name: of the protocol's level.
         depth: as it was asked for; `depth_tokens` what it stands for, 0 for prompts as they are.
-        within: half the width of the arm's own interval (0.01 = 1 %) at which no run is added any
-            more; 0 for the protocol's number of runs.
-        launch: number of the server's launch within a confirmed benchmark.
+        within: half the width of the interval (0.01 = 1 %) at which no run is added any more: of
+            the ratio where two arms are measured, else of the arm's own; 0 for the protocol's
+            number of runs.
+        launch: number of the server's launch among those that are to be compared as one arm; 0
+            where it is counted from what the session holds.
     """
 
     name: str

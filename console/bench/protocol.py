@@ -17,7 +17,6 @@ from console.bench.stats import MOST_WARMUPS, runs_needed, settled, variation
 Side = Literal["baseline", "speculative"]
 BASELINE: Side = "baseline"
 SPECULATIVE: Side = "speculative"
-ABBA: tuple[Side, ...] = (BASELINE, SPECULATIVE, SPECULATIVE, BASELINE)
 
 
 class Level(StrEnum):
@@ -81,24 +80,41 @@ class Measure:
 Step = Load | WarmUp | Measure
 
 
-def steps(protocol: Protocol, both_up: bool) -> tuple[Step, ...]:
+def other(side: Side) -> Side:
+    """The arm that this one is held against."""
+    return SPECULATIVE if side == BASELINE else BASELINE
+
+
+def rounds(
+    launches: int, both_up: bool, first: Side = BASELINE
+) -> tuple[tuple[tuple[Side, int], ...], ...]:
+    """Who is launched when: one round after the other, in each the arms that are up in it with the
+    number of their launch.
+
+    `both_up`: each arm has a slot of its own; else they take turns in one, ABBA, `first` being the
+    one that begins (what runs already needs no load).
+    """
+    if both_up:
+        pair = (first, other(first))
+        return tuple(tuple((side, n) for side in pair) for n in range(1, launches + 1))
+    return tuple((turn,) for turn in _turns(launches, first))
+
+
+def steps(protocol: Protocol, both_up: bool, first: Side = BASELINE) -> tuple[Step, ...]:
     """The order of everything.
 
-    `both_up`: each arm has a slot of its own, so single runs take turns (ABBA, which cancels a
-    linear drift); else the arms take turns by launch in the one slot. Prompts come in the same
-    order in both arms.
+    Where both arms are up single runs take turns (ABBA, which cancels a linear drift); else the
+    arms do by launch, see `rounds`. Prompts come in the same order in both arms.
     """
     found: list[Step] = []
-    if not both_up:
-        for side, launch in _turns(protocol.launches):
+    for arms in rounds(protocol.launches, both_up, first):
+        for side, launch in arms:
             found += [Load(side, launch), WarmUp(side, launch, protocol.warmups)]
-            found += _runs(protocol, side, launch)
-        return tuple(found)
-    for launch in range(1, protocol.launches + 1):
-        for side in (BASELINE, SPECULATIVE):
-            found += [Load(side, launch), WarmUp(side, launch, protocol.warmups)]
-        queues = {side: _runs(protocol, side, launch) for side in (BASELINE, SPECULATIVE)}
-        for side, _ in _turns(len(queues[BASELINE])):
+        queues = {side: _runs(protocol, side, launch) for side, launch in arms}
+        if len(arms) == 1:
+            found += queues[arms[0][0]]
+            continue
+        for side, _ in _turns(len(queues[first]), first):
             found.append(queues[side].pop(0))
     return tuple(found)
 
@@ -111,11 +127,12 @@ def _runs(protocol: Protocol, side: Side, launch: int) -> list[Step]:
     ]
 
 
-def _turns(each: int) -> list[tuple[Side, int]]:
+def _turns(each: int, first: Side) -> list[tuple[Side, int]]:
     """ABBA ABBA … for `each` turns a side, with each side's own number."""
     seen: dict[Side, int] = {BASELINE: 0, SPECULATIVE: 0}
+    second = other(first)
     found = []
-    for side in islice(cycle(ABBA), 2 * each):
+    for side in islice(cycle((first, second, second, first)), 2 * each):
         seen[side] += 1
         found.append((side, seen[side]))
     return found

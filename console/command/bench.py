@@ -12,7 +12,6 @@ import signal
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from console.bench.metrics import DEFINITIONS
 from console.control.live_session import LiveSession, Stage
@@ -21,18 +20,16 @@ from console.model.ask import Nobody
 from console.model.exits import Exit, NotStarted
 from console.model.fleet import Arm, Fleet, Host, Server, Slot
 from console.model.text import plain
-from console.render.bench import DEFINITION, progress, run_lines
+from console.plain.benches import Benches
+from console.render.bench import DEFINITION, run_lines
 from console.store.fleet import find_fleet, load_fleet
 from console.store.settings import load_settings
 from console.store.toml import BadFile
-from console.stream.run_events import BenchStarted, RunMeasured
-from console.stream.server_events import TokenSeen
+from console.stream.run_events import ActAdvanced
+from console.stream.session_events import Noticed
 from console.stream.state import Bench, Item, State
 
-if TYPE_CHECKING:
-    from console.control.live import Live
-
-_FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm", "against")
+_FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm", "against", "launches")
 _DAY_S = 86_400.0
 
 
@@ -67,8 +64,18 @@ def _parser() -> argparse.ArgumentParser:
         "--within", type=float, metavar="X", help="add runs until the interval is within ±X (0.01)"
     )
     parser.add_argument(
-        "--against", metavar="SERVER", help="by turns with this one, which is up as well"
+        "--against",
+        metavar="SERVER",
+        help="by turns with this one; in one slot by launches: B S S B",
     )
+    parser.add_argument(
+        "--launches", type=int, metavar="N", help="of each arm (3 if confirmed, else 1)"
+    )
+    parser.add_argument("--apply", action="store_true", help="permit the launches: these are acts")
+    parser.add_argument(
+        "--yes-target", action="append", default=[], metavar="SERVER",
+        help="confirms that this server may be ended and started; repeat it",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--save", metavar="SESSION", help="keep it in this session file")
     return parser
@@ -95,23 +102,28 @@ def fleet_of(options: Namespace) -> tuple[Fleet, str]:
     return fleet, target
 
 
-def _looking(save: str | None) -> Namespace:
-    """The options of a session in which nothing on a host may be changed."""
-    acts = {"apply": False, "yes_target": [], "dry_run": False, "script": None}
-    return Namespace(no_record=save is None, record=save, **acts)
+def _options(options: Namespace) -> Namespace:
+    """The options of the session: what may be changed on a host is what was said here."""
+    acts = {"apply": options.apply, "yes_target": options.yes_target}
+    recorded = {"no_record": options.save is None, "record": options.save}
+    return Namespace(dry_run=False, script=None, **acts, **recorded)
 
 
 async def _bench(options: Namespace) -> Exit:
     fleet, server = fleet_of(options)
-    session = LiveSession(_looking(options.save), load_settings().pace)
+    session = LiveSession(_options(options), load_settings().pace)
     given = {name: v for name in _FIELDS if (v := getattr(options, name)) is not None}
     async with session.live(Stage(fleet), Nobody(), on_demand=True) as live:
-        telling = _Telling(live, session.pace.progress_s)
+        telling = Benches(live, session.pace.progress_s, _say)
         live.timeline.subscribe(telling.take)
+        live.timeline.subscribe(_notices)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, live.benches.stop)
-        outcome = await live.do("bench", server, given, _DAY_S)
+        try:
+            outcome = await live.do("bench", server, given, _DAY_S)
+        finally:
+            telling.close()
         benches = list(live.timeline.state.benches.values())
     if not benches:
         print(f"spec-console: {plain(outcome.text)}", file=sys.stderr)
@@ -127,31 +139,20 @@ async def _bench(options: Namespace) -> Exit:
     return outcome.exit
 
 
-class _Telling:
-    """Says on standard error how far a benchmark is: at every run, and now and then between."""
+def _say(server: str, text: str) -> None:
+    print(f"{server}: {text}", file=sys.stderr, flush=True)
 
-    def __init__(self, live: Live, every_s: float) -> None:
-        self._live = live
-        self._every_us = every_s * 1e6
-        self._told_us = 0
 
-    def take(self, item: Item, state: State) -> None:
-        """One item of the timeline."""
-        match item:
-            case BenchStarted() | RunMeasured():
-                self._tell(state)
-            case TokenSeen() if item.t_us - self._told_us >= self._every_us:
-                self._tell(state)
-            case _:
-                pass
-
-    def _tell(self, state: State) -> None:
-        now_us = self._told_us = self._live.timeline.now_us
-        for bench in state.benches.values():
-            if bench.started is not None and bench.finished is None:
-                server = bench.started.server
-                told = progress(bench, state.servers[server].token, now_us)
-                print(f"{plain(server)}: {told}", file=sys.stderr, flush=True)
+def _notices(item: Item, state: State) -> None:
+    """What a person should know besides: how long it takes, an act's next phase, a warning."""
+    del state
+    match item:
+        case Noticed():
+            _say(plain(item.subject), plain(item.text))
+        case ActAdvanced():
+            _say(plain(item.phase), plain(item.text))
+        case _:
+            pass
 
 
 def text_lines(bench: Bench) -> list[str]:

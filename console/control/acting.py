@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from console.control.acting_request import BadRequest, read_request
+from console.control.acting_look import Look
+from console.control.acting_request import BadRequest, Request, read_request
 from console.control.acting_turn import Turn
 from console.control.guard import Guard, Refused, never
 from console.control.port import Argument, Outcome
@@ -75,6 +76,21 @@ class Acts:
         finally:
             self._busy.discard(host)
             self.guard.touch()
+
+    async def preview(self, verb: str, server: str) -> tuple[Request, Look]:
+        """What an act would find now; nothing is confirmed, locked or changed.
+
+        Raises:
+            WireError: the host was not reached.
+        """
+        entry = self.watch.fleet.server(server)
+        log = entry.log.path if entry.log is not None else ""
+        request = read_request(verb, server, {}, log, self.pace, self.masks)
+        return request, await Turn(self, "", request).look()
+
+    def refuse(self, verb: str, server: str, why: str) -> Outcome:
+        """Refuse an act that was not even begun."""
+        return self._refused(f"refused-{secrets.token_hex(3)}", verb, server, why)
 
     def unlock(self) -> Outcome:
         """Allow acts for a while."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.control.acting_request import Request
+from console.control.guard import UNKNOWN_LOAD
 from console.model.clock import US_PER_S, Clock, Pace
 from console.model.fleet import Fleet, Server
 from console.model.mask import MASKED, Masks, is_secret_key
@@ -86,7 +87,7 @@ class Look:
             [] if self.owner == "a console" else [{"adopted": "adopted"}.get(self.owner, "foreign")]
         )
         if self.running is None:
-            found.append("whether it is busy is not known")
+            found.append(UNKNOWN_LOAD)
         elif self.running or self.queued:
             found.append("busy")
         if request.kill_s is not None:

@@ -57,7 +57,7 @@ class Turn:
 
     async def go(self) -> Outcome:
         acts, request = self.acts, self.request
-        look = await self._look()
+        look = await self.look()
         lines = tuple(acts.clean(line) for line in told(look, request))
         if acts.guard.dry:
             return Outcome(Exit.OK, Clean("not done: dry run"), {"act": self.act}, lines)
@@ -71,7 +71,7 @@ class Turn:
         await self._lock()
         try:
             # A person may have taken long to answer: what was confirmed must still be there.
-            now = await self._look()
+            now = await self.look()
             if _same(look) != _same(now):
                 raise Refused("what runs in the slot changed while it was confirmed; look again")
             if not self._audit("requested", now, confirmed):
@@ -82,7 +82,8 @@ class Turn:
             await self._let_go()
         return self._ended(now, end)
 
-    async def _look(self) -> Look:
+    async def look(self) -> Look:
+        """What is there now."""
         return await self.looker.look(
             self.request, self.acts.timeline.state, self.acts.timeline.now_us
         )

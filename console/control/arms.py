@@ -1,6 +1,7 @@
 """Which arm a name means: a benchmark, the newest one of a server, an assumption.
 
-Owns the words people use for arms and the history said before any comparison. Reads State only.
+Owns the words people use for arms, which launches are of one arm, and what is said before any
+comparison. Reads State only.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from dataclasses import dataclass
 from console.bench.arm import Arm as BenchArm
 from console.bench.arm import Assumed
 from console.bench.protocol import Level
+from console.bench.provenance import Severity, differences, show
 from console.model.fleet import Arm
 from console.store.toml import nearest, one_of
-from console.stream.measured import began_us, measured_arm
+from console.stream.measured import began_us, circumstances_of, measured_arm
 from console.stream.run_events import BenchStarted
 from console.stream.state import Bench, State
 
@@ -78,26 +80,60 @@ def _newest(state: State, fits: Callable[[BenchStarted], bool]) -> str | None:
 def _measured(state: State, name: str) -> Chosen:
     bench = state.benches[name]
     began = began_us(state)
-    launches = [(other, began) for other in _launches(state, bench)]
+    kept, left_out = _launches(state, bench)
     label = bench.started.server if bench.started is not None else name
     finished = bench.finished
     said = (finished.why,) if finished is not None and finished.valid and finished.why else ()
-    return Chosen(name, measured_arm(label, launches), said)
+    return Chosen(name, measured_arm(label, [(one, began) for one in kept]), (*said, *left_out))
 
 
-def _launches(state: State, bench: Bench) -> list[Bench]:
-    """The benchmark itself; of a confirmed one every launch's that was asked for the same."""
+def _launches(state: State, bench: Bench) -> tuple[list[Bench], tuple[str, ...]]:
+    """The benchmark itself; where several launches make the arm, those of the server that were
+    asked for the same under the same circumstances, and what is to be said of the others."""
     started = bench.started
-    if started is None or started.protocol != Level.CONFIRMED.value:
-        return [bench]
-    request = bench.circumstances.get("request")
-    digest = request.digest if request is not None else None
-    found = []
+    if started is None or not _of_launches(started):
+        return [bench], ()
+    found, left_out = list[Bench](), list[str]()
     for other in state.benches.values():
-        if other.started is None or other.finished is None or not other.finished.valid:
-            continue
-        asked = other.circumstances.get("request")
-        same = (other.started.server, other.started.protocol, asked and asked.digest)
-        if same == (started.server, started.protocol, digest):
-            found.append(other)
-    return found or [bench]
+        if other is bench or (_same_asked(bench, other) and _valid(other)):
+            apart = _apart(other, bench)
+            if apart is None:
+                found.append(other)
+            elif other.started is not None:
+                left_out.append(f"launch {other.started.bench} is left out: {apart}")
+    return found, tuple(left_out)
+
+
+def _of_launches(started: BenchStarted) -> bool:
+    told: dict[str, str] = dict(started.workload)
+    return started.protocol == Level.CONFIRMED.value or told.get("launches", "1") != "1"
+
+
+def _valid(bench: Bench) -> bool:
+    return bench.finished is not None and bench.finished.valid
+
+
+def _same_asked(one: Bench, other: Bench) -> bool:
+    return _asked(one) == _asked(other)
+
+
+def _asked(bench: Bench) -> tuple[str, str, str] | None:
+    started, request = bench.started, bench.circumstances.get("request")
+    if started is None:
+        return None
+    return (started.server, started.protocol, request.digest if request is not None else "")
+
+
+def _apart(other: Bench, bench: Bench) -> str | None:
+    """Why another launch is not of this arm; None where nothing invalidating differs."""
+    if other is bench:
+        return None
+    found = differences(circumstances_of(other), circumstances_of(bench))
+    return next(
+        (
+            f"{one.key} was {show(one.baseline)}, is {show(one.speculative)}"
+            for one in found
+            if one.severity is Severity.INVALIDATES
+        ),
+        None,
+    )

@@ -26,6 +26,7 @@ from console.control.port import Argument
 from console.model.fleet import Arm
 from console.store.toml import nearest, one_of
 
+MOST_LAUNCHES = 10
 AS_IS = "as is"
 DEPTH = "0.5k"
 PROMPTS = "long-form"
@@ -38,8 +39,9 @@ class BadRequest(ValueError):
     """A field that means nothing; the text says what was expected."""
 
 
-def read_plan(given: Mapping[str, Argument], arm: Arm) -> Plan:
-    """The plan that these fields make.
+def read_plan(given: Mapping[str, Argument], arm: Arm, *, alone: bool = True) -> Plan:
+    """The plan that these fields make. `alone`: no other server is measured against, so that it
+    is of one launch.
 
     Raises:
         BadRequest: a field means nothing, a prompt file cannot be used, or its prompts may not be
@@ -60,7 +62,12 @@ def read_plan(given: Mapping[str, Argument], arm: Arm) -> Plan:
     within = given.get("within", 0)
     if not isinstance(within, int | float) or not 0 <= within < 1:
         raise BadRequest("within: a share such as 0.01 was expected")
-    protocol = replace(PROTOCOLS[level], launches=1, runs=runs)
+    if within and PROTOCOLS[level].prompts > 1:
+        raise BadRequest(f"within: no run narrows what differs between the {level.value} prompts")
+    launches = 1 if alone else _whole(given, "launches", PROTOCOLS[level].launches, MOST_LAUNCHES)
+    if alone and "launches" in given:
+        raise BadRequest("launches: by turns with another server only: against is missing")
+    protocol = replace(PROTOCOLS[level], launches=launches, runs=runs)
     return Plan(
         level.value,
         protocol,
@@ -69,6 +76,7 @@ def read_plan(given: Mapping[str, Argument], arm: Arm) -> Plan:
         DEPTHS.get(depth, 0),
         Sampling(max_tokens=tokens),
         float(within),
+        launch=0,
     )
 
 

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 
 from console.bench.importing import NotImported, import_results
 from console.bench.plan import Plan
+from console.control.bench_forecast import Order, alone, forecast, foretell, sides
 from console.control.bench_history import with_history
+from console.control.bench_launches import CANCELLED, Launches, Plans
 from console.control.bench_request import BadRequest, read_plan
 from console.control.comparing import compare_outcome
+from console.control.guard import READ_ONLY
 from console.control.port import Argument, Outcome
 from console.model.clock import Clock
 from console.model.exits import Exit
@@ -31,12 +34,11 @@ from console.stream.state import State
 from console.stream.timeline import Timeline
 
 if TYPE_CHECKING:
+    from console.control.acting import Acts
     from console.services.bench import Benching
     from console.services.live import Watch
 
-CANCELLED = "cancelled"
 _MOST_RESULTS = 64 * 1024 * 1024
-_USUAL_TOK_S = 60.0
 
 
 @dataclass(slots=True)
@@ -47,10 +49,12 @@ class Benches:
     timeline: Timeline
     clock: Clock
     masks: Masks
+    acts: Acts | None = None
     _running: dict[str, asyncio.Task[Outcome]] = field(default_factory=dict)
 
     async def bench(self, server: str, given: Mapping[str, Argument]) -> Outcome:
-        """Measure a server, or by turns with another that is up as well."""
+        """Measure a server, or by turns with another: by runs where both are up and one launch is
+        enough, else by launches, which are acts."""
         fleet = self.watch.fleet
         names = [server]
         against = str(given.get("against", ""))
@@ -69,7 +73,8 @@ class Benches:
             return self._told(Exit.USAGE, str(error))
         for host in hosts:
             self.watch.follow_gpus(host)
-        task = asyncio.create_task(self._measure(plans))
+        self._foretell(plans)
+        task = asyncio.create_task(self._all(plans))
         self._running.update(dict.fromkeys(hosts, task))
         try:
             return await asyncio.shield(task)
@@ -86,7 +91,40 @@ class Benches:
     def _plan(self, name: str, given: Mapping[str, Argument], *, alone: bool) -> tuple[Arm, Plan]:
         usual = self.watch.fleet.server(name).arm
         arm = arm_asked(given, usual) if alone else usual
-        return arm, read_plan(given, arm)
+        return arm, read_plan(given, arm, alone=alone)
+
+    def _by_launches(self, plans: Plans) -> bool:
+        """Whether servers have to be ended and started: in one slot, or for several launches."""
+        slots = {self.watch.fleet.server(name).slot for name in plans}
+        launches = max(plan.protocol.launches for _, plan in plans.values())
+        return len(plans) > 1 and (len(slots) == 1 or launches > 1)
+
+    def _foretell(self, plans: Plans) -> None:
+        """Say how long it takes, before anything begins; by launches that is known after a look."""
+        if self._by_launches(plans):
+            return
+        (name, (_, plan)), *more = plans.items()
+        state = self.timeline.state
+        lines: tuple[str, ...] = (alone(state, name, plan),)
+        if more:
+            order = Order(sides(self.watch.fleet, tuple(plans)), both_up=True)
+            lines = forecast(state, order, plan)
+        foretell(self.timeline, name, lines, self.masks)
+
+    async def _all(self, plans: Plans) -> Outcome:
+        """Measure what is up; where launches are wanted, have them done one after the other."""
+        if not self._by_launches(plans):
+            return await self._measure(plans)
+        if self.acts is None:
+            return self._told(Exit.GUARD, READ_ONLY)
+        before = set(self.timeline.state.benches)
+        ended = await Launches(self.acts, plans, self._measure).go()
+        benches = [name for name in self.timeline.state.benches if name not in before]
+        if not benches:
+            return ended
+        summed = benches_outcome(self.timeline.state, benches, self.masks)
+        text = clean(f"{summed.text}; {ended.text}", self.masks)
+        return Outcome(summed.exit if ended.ok else ended.exit, text, summed.results)
 
     def stop(self) -> Outcome:
         """Cancel every benchmark under way; what was measured is kept."""
@@ -115,7 +153,7 @@ class Benches:
         text = clean(f"{name}: {tok_s:g} tok/s assumed, {source}; no baseline", self.masks)
         return Outcome(Exit.OK, text, {"tok_s": tok_s})
 
-    async def _measure(self, plans: Mapping[str, tuple[Arm, Plan]]) -> Outcome:
+    async def _measure(self, plans: Plans) -> Outcome:
         from console.services.bench_order import measured
         from console.services.bench_start import OtherArm
 
@@ -126,7 +164,8 @@ class Benches:
                 for name, (arm, plan) in plans.items():
                     state = self.timeline.state
                     bench = Clean(next_name(state, arm, len(arms)))
-                    plan = replace(plan, launch=launch_number(state, name, plan.name))
+                    if not plan.launch:
+                        plan = replace(plan, launch=launch_number(state, name, plan.name))
                     begun = self.watch.benchmarks.begin(bench, name, arm, plan)
                     arms.append(await stack.enter_async_context(begun))
                 try:

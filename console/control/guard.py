@@ -15,10 +15,24 @@ from console.model.fleet import Fleet, Server
 
 READ_ONLY = "read-only: nothing on a host is changed; unlock first"
 APPLY = "read-only: nothing on a host is changed without --apply"
+UNKNOWN_LOAD = "whether it is busy is not known"
+_ASKED_ANEW = frozenset({"busy", "KILL"})
 
 
 class Refused(Exception):
     """A guard refuses; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One of several acts that a person confirmed together, with the reasons known then."""
+
+    server: str
+    reasons: frozenset[str]
+
+    def covers(self, server: str, reasons: Sequence[str]) -> bool:
+        """Whether no more is asked: nothing has come up since, nobody's request would end."""
+        return server == self.server and {*reasons} <= self.reasons - _ASKED_ANEW
 
 
 @dataclass(slots=True)
@@ -30,6 +44,7 @@ class Guard:
         yes_targets: servers named on the command line as confirmed, where no person is.
         dry: everything is looked at and nothing done.
         attended: whether there is a person who could unlock.
+        series: the act under way belongs to several that were confirmed together.
     """
 
     clock: Clock
@@ -38,6 +53,7 @@ class Guard:
     yes_targets: frozenset[str] = frozenset()
     dry: bool = False
     attended: bool = False
+    series: Series | None = None
     _until_us: int | None = field(default=None)
 
     def unlock(self) -> None:
@@ -79,6 +95,8 @@ class Guard:
         """
         if server in self.yes_targets and not self.attended:
             return "--yes-target"
+        if self.series is not None and self.series.covers(server, reasons):
+            return "confirmed with the benchmark"
         because = f"; the name must be typed: {', '.join(reasons)}" if reasons else ""
         question = Question(
             server,

@@ -54,7 +54,7 @@ class Live:
         self._clock = clock
         self._masks = masks
         self._recorder = recorder
-        self.benches = Benches(watch, timeline, clock, masks)
+        self.benches = Benches(watch, timeline, clock, masks, acts)
         self._acts = acts
 
     @property

@@ -170,7 +170,8 @@ VERBS: dict[str, Verb] = {
                 Field("depth", Kind.TEXT, "0.5k, 8k, 32k or as is"),
                 Field("within", Kind.DECIMAL, "add runs until the interval is this narrow: 0.01"),
                 Field("arm", Kind.TEXT, "baseline or speculative, the fleet's when left out"),
-                Field("against", Kind.TEXT, "another server that is up: measured by turns, ABBA"),
+                Field("against", Kind.TEXT, "another server: by turns, in one slot by launches"),
+                Field("launches", Kind.NUMBER, "of each arm; more than one are acts: --apply"),
             ),
             per_server=True,
             gives=(

@@ -49,6 +49,7 @@ class Report:
     passed: int = 0
     failed: int = 0
     left_out: int = 0
+    _step: str = ""
     _last_aside: tuple[str, ...] = ()
 
     def take(self, item: Item, state: State) -> None:
@@ -71,8 +72,15 @@ class Report:
             case _:
                 pass
 
+    def measuring(self, server: str, text: str) -> None:
+        """A benchmark goes on."""
+        self._say(self._step, f"bench {server}", text)
+        if self.as_json:
+            self._line({"event": "progress", "step": self._step, "server": server, "text": text})
+
     def step_started(self, step: Step, server: str) -> None:
         """Only waits are announced: they take time."""
+        self._step = step.id
         if step.verb == "wait":
             self._say(step.id, f"wait {server} until {step.arguments.get('until')}", "")
 

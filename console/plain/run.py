@@ -18,6 +18,7 @@ from console.model.clock import utc_from_text
 from console.model.exits import Exit
 from console.model.fleet import Fleet
 from console.model.mask import Masks
+from console.plain.benches import Benches
 from console.plain.junit import junit
 from console.plain.ledger import Ended, Ledger
 from console.plain.report import Report
@@ -57,11 +58,16 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
         dry=options.dry_run,
     )
     task = asyncio.create_task(steps.go())
+    benches = Benches(control, script.progress_s, report.measuring)
+    if control.playback is None:
+        timeline.subscribe(benches.take)
     with _interruptible(task, stop):
         try:
             code = await task
         except asyncio.CancelledError:
             code = Exit.INTERRUPTED
+        finally:
+            benches.close()
     if code is Exit.INTERRUPTED:
         report.notice("interrupted; " + standings(timeline.state))
     session = getattr(control, "session_path", "")

@@ -151,6 +151,7 @@ class Benching:
         told = {
             "tokens": str(plan.sampling.max_tokens),
             "runs": str(plan.wanted),
+            "launches": str(plan.protocol.launches),
             "prompts": plan.prompts.name,
             "depth": plan.depth,
             "depth_tokens": str(plan.depth_tokens),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from console.bench.job import worker_argv
@@ -33,6 +34,12 @@ from console.transport.local import LocalWire
 from console.transport.wire import Wire
 
 HEALTH = "/health"
+
+
+class ReadEnvironment(Protocol):
+    """Reads a server's environment into the stream, see `Environs.read`."""
+
+    async def __call__(self, server: str, *, answers: bool = False) -> object: ...
 
 
 class OtherArm(Exception):
@@ -84,9 +91,10 @@ async def prepared(
     masks: Masks,
     probes: Callable[[], int],
     load: GpuLoad,
-    environment: Callable[[], Awaitable[Group]],
+    environment: Callable[[bool], Awaitable[Group]],
 ) -> AsyncIterator[Benching]:
     """A benchmark that may begin; what it needs is open for as long as the body runs.
+    `environment` reads it; it is told whether the server itself says that it is the one meant.
 
     Raises:
         WireError: the server does not answer, or its key cannot be had.
@@ -107,7 +115,7 @@ async def prepared(
         version = f"{engine.value} {found.version}".strip()
         return Benching(
             bench, arm, version, said, plan, requests, wire, timed_on, place, masks, load,
-            environment,
+            lambda: environment(running is not None and running.arm is arm),
         )  # fmt: skip
 
     async with _timed_at(server.url, wire, pace.read_deadline_s) as place:
@@ -149,7 +157,7 @@ class Benchmarks:
         clock: Clock,
         pace: Pace,
         masks: Masks,
-        read_environment: Callable[[str], Awaitable[object]],
+        read_environment: ReadEnvironment,
     ) -> None:
         self._read_environment = read_environment
         self._fleet = fleet
@@ -181,7 +189,7 @@ class Benchmarks:
             async with prepared(
                 bench, entry, arm, plan, self._wire_of(server), self._http(server),
                 self._clock, self._pace, self._masks, probes, load,
-                lambda: self._environment(server),
+                lambda answers: self._environment(server, answers),
             ) as found:  # fmt: skip
                 yield found
         finally:
@@ -189,9 +197,9 @@ class Benchmarks:
             self._timeline.unsubscribe(load.take)
             self._resume(server)
 
-    async def _environment(self, server: str) -> Group:
+    async def _environment(self, server: str, answers: bool) -> Group:
         try:
-            await self._read_environment(server)
+            await self._read_environment(server, answers=answers)
         except WireError as error:
             return Group({}, f"environment: {error.why}")
         return environment_of(self._timeline.state.servers[server])

@@ -89,14 +89,15 @@ class Environs:
         if server in self._asked:
             self._asked[server].set()
 
-    async def read(self, server: str) -> ProcessSeen:
-        """Read now; all that was found is emitted, the process is also given.
+    async def read(self, server: str, *, answers: bool = False) -> ProcessSeen:
+        """Read now; all that was found is emitted, the process is also given. `answers`: this very
+        server is known to hold its port, by its own word and not by its arguments.
 
         Raises:
             WireError: the host was not reached.
         """
         try:
-            events = await self._reader(server).read()
+            events = await self._reader(server, answers=answers).read()
         except WireError as error:
             why = clean(error.why, self._masks)
             self._timeline.emit(ProcessSeen(clean(server, self._masks), why=why))
@@ -105,10 +106,10 @@ class Environs:
             self._timeline.emit(event)
         return next(event for event in events if isinstance(event, ProcessSeen))
 
-    def _reader(self, server: str) -> Reader:
+    def _reader(self, server: str, *, answers: bool = False) -> Reader:
         entry = self._fleet.server(server)
         place = self._place(entry)
-        contested = any(
+        contested = not answers and any(
             self._place(other) == place and other.arm is not entry.arm
             for other in self._fleet.servers
         )

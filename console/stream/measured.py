@@ -164,13 +164,17 @@ def _value(text: str) -> Value:
 
 
 def measured_arm(name: str, benches: Sequence[tuple[Bench, int]]) -> Measured:
-    """An arm of one or more benchmarks, each a launch of its own, with the session's beginning
-    in microseconds of UTC beside it (0 where all are of one session).
+    """An arm of one or more benchmarks, with the session's beginning in microseconds of UTC beside
+    each (0 where all are of one session). They must have been taken under the same circumstances:
+    those of the first are the arm's.
 
-    Circumstances are those of the first; one whose launches differ in them says so itself.
+    Benchmarks of one launch are of one launch however many they are; so are all whose launch could
+    not be read, for nothing shows that they differ.
     """
     trials: list[Trial] = []
-    for launch, (bench, began_us) in enumerate(benches, 1):
+    launches: dict[str, int] = {}
+    for bench, began_us in benches:
+        launch = launches.setdefault(launch_of(bench), len(launches) + 1)
         for run in bench.runs:
             if not run.warm_up:
                 figures = figures_of(run)
@@ -178,6 +182,13 @@ def measured_arm(name: str, benches: Sequence[tuple[Bench, int]]) -> Measured:
                 trials.append(Trial(figures, run.prompt, launch, at_us, run.fingerprint))
     first = benches[0][0]
     return Measured(name, tuple(trials), circumstances_of(first), _workload(first))
+
+
+def launch_of(bench: Bench) -> str:
+    """What tells a server's launch from any other; "" where it could not be read."""
+    taken = circumstances_of(bench).groups.get("launch", Group({}))
+    value = taken.values.get("launch_id")
+    return value if isinstance(value, str) else ""
 
 
 def _workload(bench: Bench) -> Workload:

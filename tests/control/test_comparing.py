@@ -248,16 +248,38 @@ def test_names_count_on_and_rates_have_words() -> None:
     assert rate_words(told) == "62.9 tok/s [62.6, 63.2], 5 runs, TTFT 310 ms"
 
 
-def test_a_confirmed_benchmark_rests_on_its_launches() -> None:
+def confirmed(*launch_ids: str, env: Mapping[str, str] | None = None) -> list[Event]:
+    """Benchmarks of both arms by turns, one of each for each of these launches."""
     events: list[Event] = []
-    for number, drift in enumerate((0.99, 1.0, 1.01)):
+    for number, launch in enumerate(launch_ids):
         for place, (arm, rates) in enumerate(
             ((Arm.BASELINE, arms.BASELINE), (Arm.SPECULATIVE, arms.SPECULATIVE))
         ):
             name = f"{arm.value[0]}{2 * number + place + 1}"
-            moved = [rate * drift for rate in rates]
-            events += bench(name, f"kimi-{arm.value}", arm, moved, protocol="confirmed")
-    outcome, _ = compare_outcome(folded(*events), {}, MASKS)
+            moved = [rate * (0.99 + 0.01 * number) for rate in rates]
+            groups = {**TAKEN, "launch": Group({"launch_id": f"{arm.value} {launch}"})}
+            if number == 0 and env is not None:
+                groups["env"] = Group(dict(env))
+            events += bench(name, f"kimi-{arm.value}", arm, moved, groups, protocol="confirmed")
+    return events
+
+
+def test_a_confirmed_benchmark_rests_on_its_launches() -> None:
+    outcome, _ = compare_outcome(folded(*confirmed("1", "2", "3")), {}, MASKS)
     assert outcome.exit is Exit.OK
     assert "15+15 runs, one prompt, 3+3 launches" in outcome.lines[1]
     assert "samples are launches" in outcome.lines[1]
+
+
+def test_one_launch_measured_three_times_is_one_launch() -> None:
+    outcome, _ = compare_outcome(folded(*confirmed("1", "1", "1")), {}, MASKS)
+    assert "15+15 runs, one prompt, these launches" in outcome.lines[1]
+    assert "samples are runs" in outcome.lines[1]
+
+
+def test_a_launch_under_other_circumstances_is_left_out_and_said() -> None:
+    outcome, _ = compare_outcome(folded(*confirmed("1", "2", "3", env=SIX)), {}, MASKS)
+    assert outcome.exit is Exit.OK
+    assert "! launch b1 is left out: NCCL_ALGO was Ring, is unset" in outcome.lines
+    assert "! launch s2 is left out: NCCL_ALGO was Ring, is unset" in outcome.lines
+    assert any("10+10 runs, one prompt, these launches" in line for line in outcome.lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -89,7 +90,12 @@ def test_a_script_measures_compares_and_the_replay_says_the_same(
     )
     run = favoured_console(tmp_path, "--fleet", fleet, "--script", script, "--json")
     assert run.returncode == 0, run.stderr + run.stdout
+    assert re.search(r"note: the benchmark takes (under a|about \d+) minute", run.stderr)
+    told = r"  b +bench tiny-baseline  run 3 of 6 · [\d.]+ m?s · about [\d.]+ m?s left"
+    assert re.search(told, run.stderr), run.stderr
     records = [json.loads(line) for line in run.stdout.splitlines()]
+    far = [r["text"] for r in records if r["event"] == "progress" and r["step"] == "s"]
+    assert any(text.startswith("run 6 of 6 · ") for text in far)
     steps_done = {r["step"]: r for r in records if r["event"] == "step"}
     wrong = "NOT COMPARABLE: baseline was assumed, not measured (90.5 tok/s, a chat)"
     assert steps_done["wrong"]["results"]["line"] == wrong

@@ -50,8 +50,9 @@ PLAN = Plan(Level.STORY.value, PROTOCOLS[Level.STORY], PROMPTS, "as is", 0, Samp
 PACE = replace(Pace(), metrics_s=0.3)
 
 
-async def no_variables() -> Group:
+async def no_variables(answers: bool) -> Group:
     """An environment that was read and holds nothing of interest."""
+    assert answers
     return Group({})
 
 

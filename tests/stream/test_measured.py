@@ -26,7 +26,7 @@ from console.stream.measured import (
     run_measured,
 )
 from console.stream.run_events import BenchStarted, RunMeasured
-from console.stream.state import State
+from console.stream.state import Bench, State
 
 MASKS = Masks()
 BENCH = Clean("b1")
@@ -127,8 +127,15 @@ def test_an_arm_leaves_warm_ups_out_and_counts_launches() -> None:
     )  # fmt: skip
     warm = RunMeasured(BENCH, 1, 500, 1000, 50.0, warm_up=True)
     run = RunMeasured(BENCH, 2, 500, 1000, 62.9, prompt=Clean("p"))
-    bench = fold_all(State(), [started, warm, run]).benches["b1"]
-    arm = measured_arm("kimi", [(bench, 0), (bench, 5)])
-    assert [trial.launch for trial in arm.trials] == [1, 2]
-    assert arm.rates() == (62.9, 62.9)
+
+    def of(*launch: str) -> Bench:
+        groups = [circumstances_taken(BENCH, "launch", Group({"launch_id": one}), Masks())
+                  for one in launch]  # fmt: skip
+        return fold_all(State(), [started, *groups, warm, run]).benches["b1"]
+
+    arm = measured_arm("kimi", [(of("a"), 0), (of("b"), 5), (of("a"), 9)])
+    assert [trial.launch for trial in arm.trials] == [1, 2, 1]
+    unread = measured_arm("kimi", [(of(), 0), (of(), 5)])
+    assert [trial.launch for trial in unread.trials] == [1, 1]
+    assert arm.rates() == (62.9, 62.9, 62.9)
     assert arm.workload.depth_tokens == 8192

@@ -12,6 +12,7 @@ from console.model.exits import Exit
 from console.model.fleet import Arm
 from console.model.text import Clean
 from console.render import bench_charts, charts
+from console.stream.loads import load_known
 from console.stream.run_events import (
     BenchFinished,
     BenchStarted,
@@ -61,11 +62,29 @@ async def test_b_asks_with_the_minutes_of_each_protocol_and_measures() -> None:
         assert "look   3 runs of 1 prompt: about 1 minute" in shown
         assert "story  5 runs of 1 prompt: about 1 minute" in shown
         assert "quick  5 runs of 3 prompts: about 2 minutes" in shown
-        assert "500 tokens a run, at 62.0 tok/s (as it decoded last)." in shown
+        assert "500 tokens a run, at 62.0 tok/s as it decoded last; it is up: no" in shown
         assert stage.control.done == []
         await press(app, pilot, "right", "right", "enter")
         assert stage.control.done == [("bench", "kimi-base", {"protocol": "story"})]
         assert "b1: kimi-base (baseline) 62.9 tok/s" in text(app)
+
+
+async def test_against_the_other_arm_the_order_and_the_loads_are_told() -> None:
+    stage = story()
+    stage.emit(load_known(c("kimi-eagle3"), "load", "warm", [("weights", 600.0)]))
+    async with staged(stage, (120, 40)) as (app, pilot):
+        await press(app, pilot, "b", "right", "right", "right", "right", "enter")
+        shown = " ".join(text(app).split())
+        assert "Measure kimi-base against kimi-eagle3?" in shown
+        assert "story B S: about 12 minutes, 1 load" in shown
+        assert "confirmed B S S B B S: about 37 minutes, 5 loads" in shown
+        assert "a load of kimi-eagle3: about 10 minutes as the last" in shown
+        assert "a load of kimi-base: not known yet and not in it" in shown
+        assert "One slot: one is ended to start the other; you are asked once." in shown
+        assert stage.control.done == []
+        await press(app, pilot, "right", "right", "right", "enter")
+        given = {"protocol": "confirmed", "against": "kimi-eagle3"}
+        assert stage.control.done == [("bench", "kimi-base", given)]
 
 
 @pytest.mark.parametrize("keys", [("enter",), ("escape",)])

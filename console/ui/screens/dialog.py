@@ -30,7 +30,7 @@ class Dialog(ModalScreen[str | None]):
     Dialog Static { height: auto; }
     Dialog #detail { max-height: 12; }
     Dialog Horizontal { height: auto; align-horizontal: right; }
-    Dialog Button { margin-left: 1; }
+    Dialog Button { margin-left: 1; min-width: 10; }
     Dialog Button:focus { text-style: bold reverse; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
