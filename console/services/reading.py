@@ -23,6 +23,7 @@ from console.model.fleet import Server as Entry
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.services.arguments import args_seen, arm_seen, model_of
+from console.services.serving import Serving
 from console.services.tail import LogSeen
 from console.services.tokens import Tokens
 from console.stream.events import Event
@@ -89,6 +90,7 @@ class Reading:
 
     def _begin(self) -> None:
         """A process whose log is yet to be read."""
+        self._serving = Serving(self._name, self._pace, self._masks)
         self._records = Records()
         self._load = Load()
         self._incident: Incident | None = None
@@ -109,6 +111,8 @@ class Reading:
         found += self._progress()
         if live and any(isinstance(event, LoadEnded) for event in found):
             self._doubt()
+        if live:
+            found += self._serving.seen()
         made = self._tokens.seen()
         if live and made is not None and not self._counted():
             found.append(TokenSeen(self._name, Clean("log"), made.tok_s, made.accept_len))
@@ -117,7 +121,7 @@ class Reading:
     def _line(self, line: Line, number: int, now_us: int, live: bool, found: list[Event]) -> None:
         if isinstance(line.fact, DecodeSeen) and self._load.ready and self._incident is None:
             # The commonest line by far: it begins, ends and breaks nothing.
-            self._tokens.add(line)
+            self._serving.add(line, self._tokens.add(line))
             return
         placed = self._records.add(line)
         line, fact = placed.line, placed.line.fact
@@ -126,7 +130,9 @@ class Reading:
             before = self._restarted(fact)
         self._load = advance(before, placed, now_us)
         self._fail(placed, number)
-        self._tokens.add(line)
+        judged = self._tokens.add(line)
+        if before.ready:
+            self._serving.add(line, judged)
         if live:
             if _stopping(fact):
                 self._doubt()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from console.engines.facts import DecodeSeen, SpecSeen, StatsSeen, TimingSeen
+from console.engines.facts import DecodeSeen, IterationSeen, SpecSeen, StatsSeen, TimingSeen
 from console.engines.line import Line
-from console.engines.rates import Rates
+from console.engines.rates import Judged, Rates
 from console.model.clock import US_PER_S, Clock, Pace
 
 _MOST_RANKS = 256
@@ -34,9 +34,13 @@ class Tokens:
         self._sure = False
         self._accept_len: float | None = None
 
-    def add(self, line: Line) -> None:
-        """One line."""
+    def add(self, line: Line) -> Judged | None:
+        """One line; the rate that it carries, with its doubt."""
         judged = self._rates.add(line)
+        self._count(line, judged)
+        return judged
+
+    def _count(self, line: Line, judged: Judged | None) -> None:
         match line.fact:
             case DecodeSeen() as fact:
                 rank = line.head.ranks
@@ -47,6 +51,9 @@ class Tokens:
                 rank = str(fact.slot)
             case SpecSeen() as fact:
                 self._accept_len = fact.accept_len
+                return
+            case IterationSeen() as fact:
+                self._made = self._made or fact.running > 0
                 return
             case _:
                 return

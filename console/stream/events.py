@@ -25,6 +25,7 @@ ServerEvent = (
     | s.EnvRead
     | s.ProcessSeen
     | s.CollectiveSeen
+    | s.ConditionSeen
     | s.EnvDrifted
     | n.HistoryKnown
 )
@@ -77,6 +78,7 @@ KINDS: dict[str, type[Fact]] = {
     "env": s.EnvRead,
     "process": s.ProcessSeen,
     "collective": s.CollectiveSeen,
+    "condition": s.ConditionSeen,
     "drift": s.EnvDrifted,
     "history": n.HistoryKnown,
     "log_listed": s.LogListed,

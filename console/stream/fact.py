@@ -35,6 +35,14 @@ class Fact:
     t_us: int = 0
 
 
+class Condition(StrEnum):
+    """What a server's log shows of its work while it is up."""
+
+    WELL = "well"
+    COMPILING = "compiling"
+    SLOWED = "slowed"
+
+
 class Standing(StrEnum):
     """How a server stands, as watch rules conclude it."""
 

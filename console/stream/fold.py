@@ -104,6 +104,8 @@ def _server(servers: Mapping[str, Server], event: ServerEvent) -> Mapping[str, S
             new = replace(old, load=event)
         case s.LoadEnded():
             new = replace(old, load_end=event)
+        case s.ConditionSeen():
+            new = replace(old, condition=event)
         case s.MetricSeen():
             new = replace(old, metric=event)
         case s.TokenSeen():

@@ -13,6 +13,7 @@ from console.model.text import Clean
 from console.stream.fact import (
     NOTHING,
     Completeness,
+    Condition,
     Fact,
     FeedState,
     Figures,
@@ -107,6 +108,16 @@ class LoadEnded(Fact):
     why: Clean = NOTHING
     first_line: int | None = None
     line_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionSeen(Fact):
+    """The log of a server that is up shows why it is silent or slow, or that this is over."""
+
+    server: Clean
+    condition: Condition
+    why: Clean = NOTHING
+    eta_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from console.engines.versions import version
 from console.model.clock import US_PER_S, Pace
 from console.model.failure import Failure
 from console.model.fleet import Engine
-from console.stream.fact import Standing
+from console.stream.fact import Condition, Standing
 from console.stream.server_events import HealthSeen
 from console.stream.state import Server, State
 
@@ -70,14 +70,35 @@ def stands(name: str, server: Server, state: State, now_us: int, limits: Limits)
         return Stands(Standing.DOWN, other)
     health = server.health
     if health is None:
-        return _loading(server, now_us, limits)
+        return _by_log(server, now_us, limits)
     reading = _read(server, health, limits)
     if health.code == 200 and health.failure is None:
-        return _up(server, reading, now_us, limits)
+        return _not_its_own(server) or _up(server, reading, now_us, limits)
     failed = _failed(server)
     if failed and health.failure in (None, Failure.REFUSED, Failure.CLOSED, Failure.TIMEOUT):
         return Stands(Standing.DOWN, failed)
     return _not_up(server, health, reading, now_us, limits)
+
+
+def _not_its_own(server: Server) -> Stands | None:
+    """A server that did not get its port is down, whoever answers there."""
+    if server.load_end is None or server.load_end.marker != "port-taken":
+        return None
+    failed = _failed(server)
+    return Stands(Standing.DOWN, f"{failed}; another process answers there") if failed else None
+
+
+def _by_log(server: Server, now_us: int, limits: Limits) -> Stands | None:
+    """What the log alone says, where no health path was asked."""
+    if loading := _loading(server, now_us, limits):
+        return loading
+    if failed := _failed(server):
+        return Stands(Standing.DOWN, failed)
+    if _fresh(server, now_us, limits):
+        return _slowed(server) or Stands(
+            Standing.GENERATING, f"tokens in the last {limits.said(limits.fresh_us)}, by its log"
+        )
+    return None
 
 
 def _other_arm(name: str, server: Server, state: State) -> str | None:
@@ -155,6 +176,8 @@ def _not_up(
             return _loading(server, now_us, limits) or Stands(Standing.STARTING, reading.why)
         case Meaning.STUCK if health.failure is Failure.CLOSED:
             return Stands(Standing.REACHABLE, why)
+        case Meaning.STUCK if busy := _compiling(server, now_us, limits):
+            return Stands(Standing.DEGRADED, f"{busy}; {why or reading.why}")
         case Meaning.STUCK if health.failure is Failure.TIMEOUT:
             return _stalled(server, now_us, limits) or Stands(Standing.DEGRADED, why)
         case Meaning.STUCK:
@@ -179,7 +202,10 @@ def _up(server: Server, reading: Reading, now_us: int, limits: Limits) -> Stands
     if failed := _failed(server):
         return Stands(Standing.DEGRADED, f"answers, but its log says: {failed}")
     if stalled := _stalled(server, now_us, limits):
-        return stalled
+        busy = _compiling(server, now_us, limits)
+        return Stands(Standing.DEGRADED, f"{busy}; {stalled.why}") if busy else stalled
+    if slowed := _slowed(server):
+        return slowed
     if reading.meaning is Meaning.SLOW:
         return Stands(Standing.DEGRADED, f"slow: {reading.why}")
     if _fresh(server, now_us, limits):
@@ -190,6 +216,27 @@ def _up(server: Server, reading: Reading, now_us: int, limits: Limits) -> Stands
     if running > 0:
         return Stands(Standing.ALIVE, "requests run, no token seen yet")
     return Stands(Standing.IDLE, f"no request runs; {reading.why}")
+
+
+def _shown(server: Server, condition: Condition) -> str:
+    """Why it is in that condition by its log, "" where it is not, or not any more."""
+    seen, load = server.condition, server.load
+    if seen is None or seen.condition is not condition:
+        return ""
+    return seen.why if load is None or load.seq < seen.seq else ""
+
+
+def _compiling(server: Server, now_us: int, limits: Limits) -> str:
+    """What is compiled and how long it still takes; a bar that stood still explains nothing."""
+    seen, why = server.condition, _shown(server, Condition.COMPILING)
+    if seen is None or not why or now_us - seen.t_us > limits.load_stall_us:
+        return ""
+    return why + (f", about {limits.said(seen.eta_us)} left" if seen.eta_us else "")
+
+
+def _slowed(server: Server) -> Stands | None:
+    why = _shown(server, Condition.SLOWED)
+    return Stands(Standing.DEGRADED, why) if why else None
 
 
 def _fresh(server: Server, now_us: int, limits: Limits) -> bool:

@@ -57,6 +57,7 @@ class Server:
     args: s.ArgsSeen | None = None
     load: s.LoadAdvanced | None = None
     load_end: s.LoadEnded | None = None
+    condition: s.ConditionSeen | None = None
     metric: s.MetricSeen | None = None
     token: s.TokenSeen | None = None
     process: s.ProcessSeen | None = None

@@ -12,10 +12,11 @@ from console.model.failure import Failure
 from console.model.fleet import Arm, Engine
 from console.model.text import Clean
 from console.stream.events import Event
-from console.stream.fact import Standing
+from console.stream.fact import Condition, Standing
 from console.stream.fold import fold_all
 from console.stream.server_events import (
     ArmSeen,
+    ConditionSeen,
     EngineSeen,
     HealthSeen,
     LoadAdvanced,
@@ -68,6 +69,14 @@ def load(ago_s: float, phase: str = "weights", slowest: str = "") -> LoadAdvance
 
 def ended(ready: bool, why: str = "") -> LoadEnded:
     return LoadEnded(NAME, ready, 5 * S, Clean("cuda-oom" if why else ""), Clean(why), t_us=NOW)
+
+
+def condition(
+    kind: str, why: str = "", eta_s: float | None = None, ago_s: float = 5.0
+) -> ConditionSeen:
+    eta_us = None if eta_s is None else round(eta_s * S)
+    t_us = NOW - round(ago_s * S)
+    return ConditionSeen(NAME, Condition(kind), Clean(why), eta_us, t_us=t_us)
 
 
 def was(standing: Standing) -> StandingChanged:
@@ -188,7 +197,57 @@ TABLE: list[tuple[str, list[Event], Standing, str]] = [
         Standing.ALIVE,
         "requests run, no token seen yet",
     ),
+    # Nothing but its log is known.
+    ("not asked, its log failed", [load(3), ended(False, OOM)], Standing.DOWN, OOM),
+    ("not asked, its log makes tokens", [token(3)], Standing.GENERATING, "by its log"),
     # Up, and not well.
+    (
+        "slowed by its log",
+        [health(), token(2), condition("slowed", "decodes at 21 tok/s, 431 before")],
+        Standing.DEGRADED,
+        "decodes at 21 tok/s, 431 before",
+    ),
+    (
+        "not slowed any more",
+        [health(), token(2), condition("slowed", "x"), condition("well")],
+        Standing.GENERATING,
+        "tokens in",
+    ),
+    (
+        "a new start forgets",
+        [condition("slowed", "x"), load(1), ended(True), health(), token(2)],
+        Standing.GENERATING,
+        "tokens in",
+    ),
+    (
+        "compiling and stuck",
+        [condition("compiling", "compiling: Warmup 43%", 178), health(503, 20.01)],
+        Standing.DEGRADED,
+        "compiling: Warmup 43%, about 2 min left; no token came back for 20 s",
+    ),
+    (
+        "compiling and quiet",
+        [
+            condition("compiling", "compiling: Warmup 43%"),
+            health(),
+            token(90),
+            metric(running=2, busy_s=90.0, quiet_s=61.0),
+        ],
+        Standing.DEGRADED,
+        "compiling: Warmup 43%; requests run, but no token for over 60 s",
+    ),
+    (
+        "a compile that stands still explains nothing",
+        [condition("compiling", "x", ago_s=301), token(400), health(503, 20.01)],
+        Standing.STALLED,
+        "no token came back",
+    ),
+    (
+        "another process has its port",
+        [replace(ended(False, "port 8000 already in use"), marker=Clean("port-taken")), health()],
+        Standing.DOWN,
+        "port 8000 already in use; another process answers there",
+    ),
     ("slow", [health(200, 7.3)], Standing.DEGRADED, "slow: a token came back after 7.3 s"),
     ("slow, static", [VLLM, health(200, 6.0)], Standing.DEGRADED, "slow: /health took 6.0 s"),
     (

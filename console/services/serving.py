@@ -1,0 +1,102 @@
+"""What the log of a server that is up shows of its work: kernels being compiled, a rate far below
+its own.
+
+Owns both judgements and when they are over. A health check sees neither; one line proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from statistics import median
+
+from console.engines.facts import BarSeen, DecodeSeen, PrefillSeen
+from console.engines.line import Line
+from console.engines.rates import Judged
+from console.model.clock import US_PER_S, Pace
+from console.model.mask import Masks
+from console.model.text import Clean, clean
+from console.stream.events import Event
+from console.stream.fact import NOTHING, Condition
+from console.stream.server_events import ConditionSeen
+from console.stream.session_events import Noticed
+
+SLOWED = 4.0
+"""Decoding is slowed when steps come so many times more rarely than they did ..."""
+AGAIN = 2.0
+"""... and is itself again within this factor."""
+PROOF = 3
+"""Believable lines in a row that prove it, with no prefill between them."""
+_LEVEL_LINES = 8
+_SLOWEST = 3.0  # steps a second; below them a pause between lines says more than the rate
+
+
+class Serving:
+    """Feed the lines of one process in order; ask after each batch."""
+
+    def __init__(self, server: Clean, pace: Pace, masks: Masks) -> None:
+        self._server = server
+        self._scale = pace.scale
+        self._masks = masks
+        self._level: deque[tuple[float, float]] = deque(maxlen=_LEVEL_LINES)
+        self._slow: list[tuple[float, float, str]] = []
+        self._now = (Condition.WELL, "", 0)
+        self._told = self._now
+
+    def add(self, line: Line, judged: Judged | None) -> None:
+        """One line of a server that has finished loading."""
+        match line.fact:
+            case BarSeen(kind="compile") as bar:
+                self._compiles(bar)
+            case DecodeSeen() as fact:
+                if self._now[0] is Condition.COMPILING:
+                    self._now = (Condition.WELL, "", 0)
+                if judged is not None and not judged.doubt:
+                    self._decodes(fact, line.head.at)
+            case PrefillSeen() as fact if not fact.probe:
+                self._slow.clear()
+            case _:
+                pass
+
+    def seen(self) -> Iterator[Event]:
+        """What is new since the last call."""
+        if self._now == self._told:
+            return
+        before, self._told = self._told, self._now
+        condition, why, eta_us = self._now
+        text = clean(why, self._masks) if why else NOTHING
+        yield ConditionSeen(self._server, condition, text, eta_us or None)
+        if condition is Condition.SLOWED and before[0] is not Condition.SLOWED:
+            helps = Clean("Health answers all the same. Look at retractions, clocks and the queue.")
+            yield Noticed(self._server, Clean("warning"), text, helps)
+
+    def _compiles(self, bar: BarSeen) -> None:
+        if bar.total and bar.done >= bar.total:
+            self._now = (Condition.WELL, "", 0)
+            return
+        what = bar.label or "kernels"
+        eta_us = round((bar.eta_s or 0.0) / self._scale * US_PER_S)
+        self._now = (Condition.COMPILING, f"compiling: {what} {bar.fraction:.0%}", eta_us)
+
+    def _decodes(self, fact: DecodeSeen, at: str) -> None:
+        """Steps a second, which neither the batch nor how much is accepted changes by much."""
+        if fact.running <= 0:
+            return
+        steps_s = fact.tok_s / fact.running / (fact.accept_len or 1.0)
+        level = median(steps for steps, _ in self._level) if len(self._level) > 1 else None
+        slowed = self._now[0] is Condition.SLOWED
+        if level is None or steps_s * (AGAIN if slowed else SLOWED) >= level:
+            self._level.append((steps_s, fact.tok_s))
+            self._slow.clear()
+            if slowed:
+                self._now = (Condition.WELL, "", 0)
+            return
+        if slowed or level < _SLOWEST:
+            return
+        self._slow.append((steps_s, fact.tok_s, at))
+        if len(self._slow) >= PROOF:
+            before, now = median(t for _, t in self._level), median(t for _, t, _ in self._slow)
+            since = f" since {self._slow[0][2][-8:]}" if self._slow[0][2] else ""
+            why = f"decodes at {now:.3g} tok/s{since}, {before:.3g} before"
+            self._now = (Condition.SLOWED, why, 0)
+            self._slow.clear()

@@ -1,0 +1,104 @@
+"""How a server stands whose log is one of the settled cases, health answering as it would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from console.model.failure import Failure
+from console.model.text import Clean
+from console.stream.fact import Condition, Standing
+from console.stream.server_events import ConditionSeen, HealthSeen, MetricSeen
+from tests.engines.observing import case, expected
+from tests.services.room import NAME, Room
+
+S = 1_000_000
+PATH = Clean("/health")
+REFUSED = HealthSeen(NAME, PATH, 1000, None, Failure.REFUSED, Clean("connection refused"))
+BUSY = ("13", "33", "39")
+"""Cases that end while requests run; the others have none left."""
+OTHERS = {
+    "21": HealthSeen(NAME, PATH, 20 * S, 503),  # a zombie parent
+    "25": HealthSeen(NAME, PATH, 1_002_000, 200),  # from the process that has the port
+}
+
+
+def metric(room: Room, **figures: float) -> None:
+    pairs = tuple((Clean(name), value) for name, value in figures.items())
+    room.timeline.emit(MetricSeen(NAME, Clean("/v1/loads"), pairs))
+
+
+def why(room: Room) -> str:
+    seen = room.timeline.state.servers["base"].standing
+    return seen.why if seen else ""
+
+
+STANDING = [n for n in (f"{n:02}" for n in range(1, 40, 2)) if "standing" in expected(n)]
+
+
+@pytest.mark.parametrize("number", STANDING)
+def test_each_case_stands_as_it_must(number: str) -> None:
+    want = Standing(expected(number)["standing"])
+    room = Room().read(case(number), 0.5)
+    if want in (Standing.STARTING, Standing.DOWN):
+        room.timeline.emit(OTHERS.get(number, REFUSED))
+    else:
+        busy = number in BUSY
+        room.clock.advance(0 if busy else 20)
+        metric(room, running=float(busy), queued=0.0)
+        room.timeline.emit(HealthSeen(NAME, PATH, 1_002_000, 200))
+    assert room.timeline.state.standing("base") is want
+    reason = expected(number).get("reason", "")
+    if reason and number != "11":  # its words are the kernel's and ours
+        assert why(room).startswith(reason)
+
+
+def test_a_server_that_did_not_get_its_port_is_down_whoever_answers() -> None:
+    room = Room().read(case("25"))
+    room.timeline.emit(OTHERS["25"])
+    assert why(room) == (
+        "port 30000 already in use (bind failed at 18:54:42); another process answers there"
+    )
+
+
+def test_a_collapse_is_seen_with_before_and_after_and_is_over_when_it_is() -> None:
+    room = Room().read(case("27"))
+    room.timeline.emit(HealthSeen(NAME, PATH, 1_002_000, 200))
+    assert room.timeline.state.standing("base") is Standing.DEGRADED
+    assert why(room) == "decodes at 20.9 tok/s since 17:22:15, 431 before"
+    assert [n.text for n in room.notices if "decodes" in n.text] == [why(room)]
+    good = case("27")[2].replace("17:22:06", "17:23:0{}")
+    room.read([good.format(n) for n in range(3)])
+    assert room.timeline.state.standing("base") is Standing.GENERATING
+    conditions = [e.condition for e in room.events if isinstance(e, ConditionSeen)]
+    assert conditions == [Condition.SLOWED, Condition.WELL]
+
+
+def test_silence_while_kernels_are_compiled_has_its_reason_and_clears() -> None:
+    want: dict[str, Any] = expected("23")
+    assert want["standing_over_time"][1].startswith("degraded (503")
+    room, over = Room(), list[tuple[Standing, str]]()
+    stuck = HealthSeen(NAME, PATH, 20 * S, 503)
+    well = HealthSeen(NAME, PATH, 1_002_000, 200)
+    for line in case("23"):
+        metric(room, running=2.0, quiet_s=100.0)
+        room.read([line], 25.0)
+        if "GET /health" in line:
+            room.timeline.emit(stuck if "503" in line else well)
+        found = (room.timeline.state.standing("base"), why(room))
+        if not over or over[-1] != found:
+            over.append(found)
+    degraded = [text for standing, text in over if standing is Standing.DEGRADED]
+    assert any(
+        "compiling: " in text and "43%, about 2 min left; no token came back" in text
+        for text in degraded
+    )
+    assert Standing.DOWN not in [standing for standing, _ in over]
+    assert over[-1][0] is not Standing.DEGRADED
+
+
+@pytest.mark.parametrize(("number", "standing"), [("17", "down"), ("03", "starting")])
+def test_a_log_alone_tells_how_it_stands(number: str, standing: str) -> None:
+    room = Room().read(case(number))
+    assert room.timeline.state.standing("base") == standing
