@@ -31,20 +31,28 @@ class Company:
     notes: tuple[str, ...] = ()
 
 
-def company(before: Queue, during: Sequence[Queue], probes: int = 0) -> Company:
+def company(
+    before: Queue, during: Sequence[Queue], probes: int = 0, *, counted: bool = False
+) -> Company:
     """What else ran: `before` just ahead of the request, `during` sampled while it ran.
 
     `probes`: one-token health probes that the console itself sent during the run; each may show up
-    beside the run in one sample.
+    beside the run in one sample. `counted`: the server's totals were read on both sides, so that
+    another's tokens would show there: then a request told before the run and never beside it is a
+    gauge that lags (SGLang sets it every so many steps).
     """
-    void, notes = [], []
+    void, notes = list[str](), list[str]()
     at_start = before.total()
-    if at_start:
-        void.append(f"{at_start} other requests were there before the run")
     totals = [queue.total() for queue in during]
-    crowded = sum(1 for total in totals if total is not None and total > 1)
-    worst = max((total for total in totals if total is not None), default=0)
-    if crowded > probes or worst > 2:
+    known = [total for total in totals if total is not None]
+    crowded = sum(1 for total in known if total > 1)
+    if at_start:
+        said = (
+            f"{at_start} other request{' was' if at_start == 1 else 's were'} told before the run"
+        )
+        lags = counted and known and not crowded
+        (notes if lags else void).append(f"{said}, none beside it" if lags else said)
+    if crowded > probes or max(known, default=0) > 2:
         void.append(f"another request ran in {crowded} of {len(totals)} samples")
     elif crowded:
         notes.append(f"a health probe ran beside the run in {crowded} of {len(totals)} samples")

@@ -24,6 +24,7 @@ from console.model.exits import Exit
 from console.model.failure import WireError
 from console.model.fleet import Arm
 from console.model.text import plain
+from console.stream.run_events import RunMeasured
 from console.stream.server_events import MetricSeen
 from console.stream.state import Item, State
 
@@ -67,8 +68,9 @@ class Launches:
     async def go(self) -> Outcome:
         """All of it. OK when every launch is valid; however it ends, what was measured is kept and
         the text says how many launches were left out."""
-        launches = next(iter(self.plans.values()))[1].protocol.launches
+        launches = self._plan.protocol.launches
         planned = 0
+        self.acts.timeline.subscribe(self._take)
         try:
             order = await self._ordered(launches)
             while True:
@@ -90,8 +92,15 @@ class Launches:
             code, why = error.code, str(error)
         except asyncio.CancelledError:
             code, why = Exit.INTERRUPTED, CANCELLED
+        finally:
+            self.acts.timeline.unsubscribe(self._take)
         left = planned - self._done
         return Outcome(code, self.acts.clean(f"{why}; {left} of {planned} launches left out"))
+
+    def _take(self, item: Item, _state: State) -> None:
+        """A run is something done: what was unlocked for it stays so."""
+        if isinstance(item, RunMeasured):
+            self.acts.guard.touch()
 
     async def _ordered(self, launches: int) -> Order:
         """Look at what is there, find the order, and have all of it confirmed."""

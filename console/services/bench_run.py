@@ -28,8 +28,9 @@ DIALECTS: Mapping[Engine, Dialect] = {
 }
 _TICK_S = 0.25
 _WINDOW_NS = 1_000_000_000
-_SETTLE_TRIES = 10
+_SETTLE_TRIES = 40
 _SETTLE_S = 0.05
+"""Gauges and counters move a moment after the last token; two seconds are enough for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Requests:
             WireError: the worker or the link to it was lost.
         """
         probes_before = self.probes()
-        before = await self._totals()
+        before = await self._quiet()
         during: list[Queue] = []
         rate, garbled = _Rate(), list[str]()
         answer: Answer | None = None
@@ -99,7 +100,9 @@ class Requests:
         sent = self.probes() - probes_before
         asked = self.sampling.max_tokens
         found = measure(answer, asked, before.counters, after.counters, sent)
-        others = company(before.queue, during, sent)
+        both = (before.counters, after.counters)
+        counted = all(one is not None and one.generated is not None for one in both)
+        others = company(before.queue, during, sent, counted=counted)
         yield Timed(found, answer.text(), others.void, (*others.notes, *garbled))
 
     @property
@@ -128,6 +131,16 @@ class Requests:
     async def _totals(self) -> Totals:
         deadline_s = self.pace.read_deadline_s
         return await read_totals(self.server, self.engine, self.http, deadline_s)
+
+    async def _quiet(self) -> Totals:
+        """The counters once nothing is told to run, or at the end of patience."""
+        found = await self._totals()
+        for _ in range(_SETTLE_TRIES):
+            if not found.queue.total():
+                break
+            await self.clock.sleep(_SETTLE_S)
+            found = await self._totals()
+        return found
 
     async def _settled(self, before: Totals, answer: Answer) -> Totals:
         """Counters move a moment after the last chunk: look until they show the whole run."""

@@ -14,7 +14,16 @@ def test_alone() -> None:
 
 
 def test_somebody_was_there_first() -> None:
-    assert company(OWN, [OWN]).void == ("1 other requests were there before the run",)
+    assert company(OWN, [OWN]).void == ("1 other request was told before the run",)
+    assert company(TWO, [TWO], counted=True).void[0] == "2 other requests were told before the run"
+
+
+def test_a_gauge_that_lags_is_nobody_where_totals_count_the_run_alone() -> None:
+    lagging = company(OWN, [OWN, OWN], counted=True)
+    assert lagging.void == ()
+    assert lagging.notes == ("1 other request was told before the run, none beside it",)
+    assert company(OWN, [OWN, TWO], counted=True).void[0].endswith("told before the run")
+    assert company(OWN, [], counted=True).void != ()
 
 
 @pytest.mark.parametrize(

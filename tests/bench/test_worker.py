@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from importlib.resources import files
 from itertools import pairwise
@@ -313,10 +314,28 @@ def _until_done(lines: Iterator[bytes]) -> list[bytes]:
     return found
 
 
-def test_it_says_how_late_it_woke_itself() -> None:
-    with Scripted(paced([said("a", 1), said("b", 2, "length"), DONE], 0.1)) as server:
-        run = working.answer(working.job(server.url, "completions", 2))
-    assert 0 <= run.stall_p99_ns <= run.stall_max_ns < 100e6
+def test_it_says_how_long_it_was_kept_from_running() -> None:
+    held = threading.Event()
+    with Scripted([HEAD, piece(said("a", 1)), held, piece(said("b", 2, "length")), END]) as server:
+        child = working.start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(working.job(server.url, "completions", 2).line())
+        child.stdin.close()
+        assert server.holding.wait(10)
+        began = time.perf_counter_ns()
+        child.send_signal(signal.SIGSTOP)
+        held.wait(0.4)
+        child.send_signal(signal.SIGCONT)
+        stopped_ns = time.perf_counter_ns() - began
+        held.set()
+        records = [read_record(line.decode()) for line in child.stdout]
+        child.stdout.close()
+        child.wait(10)
+        ended_ns = time.perf_counter_ns()
+    (run,) = working.answers(records)
+    assert stopped_ns - 50e6 <= run.stall_max_ns <= ended_ns - began
+    assert 0 <= run.stall_p99_ns <= run.stall_max_ns
 
 
 def test_it_runs_as_a_plain_file_too() -> None:

@@ -163,8 +163,10 @@ async def test_the_decode_rate_is_the_servers_own(
 async def test_a_host_without_python_is_timed_through_the_connection(
     sshd: Sshd, llama_server: Callable[..., LlamaServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timing, "ASK_VERSION", ("no-such-python",))
-    server = started(llama_server())
+    monkeypatch.setattr(timing, "version_argv", lambda: ["no-such-python"])
+    # This process carries the bytes: a server that runs before it would send all tokens at once.
+    server = llama_server()
+    server.wait_ready()
     async with a_bench(server.url, host_of(sshd)) as bench:
         events = await events_of(bench)
     begun, finished = events[0], events[-1]
