@@ -18,6 +18,7 @@ COMMANDS = {
     "bench": "measure one server's decode rate",
     "compare": "the verdict on two recorded benchmarks",
     "env": "NCCL's variables: check, import, what a server really has, what it lost",
+    "probe": "time all-reduces under profiles, on GPUs that no server uses",
     "session": "look into a saved session",
     "script": "check a script without running it",
     "schema": "JSON Schemas of the files people write, for editors",

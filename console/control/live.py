@@ -17,6 +17,7 @@ from console.control.benching import Benches
 from console.control.environments import plan_outcome, profile_outcome, read_now
 from console.control.guard import READ_ONLY
 from console.control.port import Argument, Outcome
+from console.control.probing import probe
 from console.model.clock import Clock
 from console.model.exits import Exit
 from console.model.fleet import Fleet, LogId
@@ -56,6 +57,7 @@ class Live:
         self._recorder = recorder
         self.benches = Benches(watch, timeline, clock, masks, acts)
         self._acts = acts
+        self.tell: Callable[[str], object] = lambda _line: None
 
     @property
     def playback(self) -> None:
@@ -105,7 +107,8 @@ class Live:
         if why_not is not None:
             return Outcome(Exit.GUARD, Clean(why_not))
         try:
-            async with asyncio.timeout(timeout_s):
+            # A probe ends itself, profile by profile, and says which did not come to its end.
+            async with asyncio.timeout(None if verb == "probe" else timeout_s):
                 return await self._do(verb, server, given)
         except TimeoutError:
             return Outcome(Exit.DEADLINE, clean(f"{verb}: not within {timeout_s:g} s", self._masks))
@@ -138,6 +141,8 @@ class Live:
                 return self.benches.assume(given)
             case "unlock" | "lock" if self._acts is not None:
                 return self._acts.unlock() if verb == "unlock" else self._acts.lock()
+            case "probe":
+                return await self._probe(server, given)
             case "env":
                 return await read_now(self._watch, server, given, self.timeline, self._masks)
             case "plan":
@@ -147,6 +152,13 @@ class Live:
                 return profile_outcome(self.fleet, server, given, emit, clock, self._masks)
             case _:
                 return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
+
+    async def _probe(self, server: str, given: Mapping[str, Argument]) -> Outcome:
+        """Time all-reduces; what came of it stays in the session."""
+        outcome = await probe(self._watch, server, given, self._masks, self.tell)
+        for line in (outcome.text, *outcome.lines) if outcome.lines else ():
+            self.timeline.emit(NoteWritten(clean(f"probe {server}: {line}", self._masks)))
+        return outcome
 
     def _attend(self, server: str) -> None:
         """Follow all that tells how far a server is; what is followed already goes on."""

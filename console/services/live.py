@@ -16,6 +16,7 @@ from console.model.failure import WireError
 from console.model.fleet import Fleet, LogId, LogSource, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.services.allreduce import AllReduces
 from console.services.asking import Asking
 from console.services.bench_start import Benchmarks
 from console.services.collective import Collective
@@ -96,6 +97,7 @@ class Watch:
             fleet, self.wire_of, self.http, self._running, timeline, clock, pace, masks
         )
         self.environs = Environs(fleet, self.wire_of, self._running, timeline, clock, pace, masks)
+        self.all_reduces = AllReduces(fleet, self.wire_of, clock, pace, masks)
         self.benchmarks = Benchmarks(
             fleet, self.wire_of, self.http, self.pause, self.resume, timeline, clock, pace, masks,
             self.environs.read,

@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from console.bench.job import worker_argv, worker_preamble
+from console.services import allreduce_script
 from console.services import checking_script as checking
 from console.services import gpu_script as gpu
 from console.services import launcher_script as launcher
@@ -146,6 +148,28 @@ async def looked(wire: Wire, pid: int) -> list[str]:
     return [boot.removeprefix("@boot "), *seen.removeprefix("@process ").split()]
 
 
+async def allreduce(wire: Wire, place: Place) -> None:
+    model = place.here / "model it's"
+    model.mkdir(exist_ok=True)
+    (model / "config.json").write_text('{"hidden_size": 64, "text": {"hidden_size":512}}')
+    recipe = ["env", "A=b", "sh", "--model", f"{place.there}/{model.name}"]
+    none, hidden = await rows(wire, allreduce_script.look_argv(recipe, "", "/"))
+    assert none.startswith("@none /")
+    assert none.endswith("/sh is no Python program")
+    assert hidden == "@hidden 512"
+    python = place.here / "python it's"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    script = place.here / "serve it"
+    script.write_text(f"#!{place.there}/python3 -s\n")
+    script.chmod(0o755)
+    shutil.copy(python, place.here / "python3")
+    found = await rows(wire, allreduce_script.look_argv(["./serve it"], "", place.there))
+    assert found == [f"@python {place.there}/python3"]
+    found = await rows(wire, allreduce_script.look_argv([], "./python it's", place.there))
+    assert found == [f"@python {place.there}/./python it's"]
+
+
 async def look(wire: Wire, place: Place) -> None:
     del place
     async with sleeping(wire) as (pid, _):
@@ -275,6 +299,7 @@ async def worker(wire: Wire, place: Place) -> None:
 
 CASES: dict[str, Case] = {
     "environ_script.environ_argv": environ,
+    "allreduce_script.look_argv": allreduce,
     "tail_script.follow_argv": follow,
     "tail_script.print_argv": printed,
     "probe_script.probe_argv": probe,
