@@ -1,10 +1,12 @@
 """The only bridge from the stream to the screen: reads the newest State at a steady pace.
 
-There is no queue: what came and went between two looks is in the stores, not on the screen.
+There is no queue: what came and went between two looks is in the stores, not on the screen. After
+a rest the first event is looked at as it comes; from then on the pace holds.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from console.control.port import Control
@@ -12,6 +14,7 @@ from console.model.clock import Clock, Pace
 from console.model.verb import VERBS, Need
 from console.model.zone import UTC_ZONE
 from console.render.header import Mode
+from console.stream.state import Item, State
 from console.ui.sight import Sight
 
 
@@ -40,6 +43,7 @@ class Follow:
         self._zone = zone
         self._mode = Mode()
         self._mode_second = -1
+        self._news = asyncio.Event()
 
     def look(self) -> None:
         """Look once, now."""
@@ -52,9 +56,33 @@ class Follow:
 
     async def run(self) -> None:
         """Look at every beat of the pace, for as long as it runs."""
-        while True:
-            self.look()
-            await self._clock.sleep(self._pace.screen_s)
+        timeline = self._control.timeline
+        timeline.subscribe(self._came)
+        try:
+            while True:
+                had_news = self._news.is_set()
+                self._news.clear()
+                self.look()
+                await self._beat(had_news)
+        finally:
+            timeline.unsubscribe(self._came)
+
+    def _came(self, _item: Item, _state: State) -> None:
+        self._news.set()
+
+    async def _beat(self, had_news: bool) -> None:
+        """Until the next look: a whole beat after news, at most one after none."""
+        waits = [asyncio.ensure_future(self._clock.sleep(self._pace.screen_s))]
+        if not had_news:
+            waits.append(asyncio.ensure_future(self._wait_for_news()))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _wait_for_news(self) -> None:
+        await self._news.wait()
 
     def _read_mode(self) -> Mode:
         second = self._clock.now_us() // 1_000_000

@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from tests.benchmarks import journal, noise, screen, startup
+from tests.benchmarks import journal, noise, remote_log, screen, startup
 from tests.ui import measure_logs
 
 SECTIONS = {
@@ -18,6 +18,7 @@ SECTIONS = {
     "journal": journal.figures,
     "screen": screen.figures,
     "logs": measure_logs.figures,
+    "remote_log": remote_log.figures,
 }
 
 

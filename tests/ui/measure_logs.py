@@ -7,7 +7,6 @@ them little.
 from __future__ import annotations
 
 import asyncio
-import statistics
 import subprocess
 import sys
 import time
@@ -33,7 +32,7 @@ from console.ui.panes.log_find import Find
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 from console.ui.window import Window
-from tests.ui.stage import Stage, staged
+from tests.ui.stage import Stage
 
 LINE = (
     "[2026-02-24 17:{minute:02}:{second:02} TP0] Decode batch. #running-req: 1, #token: {number}, "
@@ -240,36 +239,10 @@ async def _probe(late: list[float]) -> None:
         late.append((time.perf_counter() - begun - 0.005) * 1e3)
 
 
-async def append_to_screen_ms(times: int = 20) -> list[float]:
-    """Wall time from a line's arrival until it stands on the screen, at the pace's own beat."""
-    clock = SystemClock()
-    stage = Stage(clock=clock)
-    stage.host("gpu8")
-    stage.server("base")
-    stage.lines("base", *texts(0, 100))
-    took: list[float] = []
-    async with staged(stage, (120, 40)) as (app, pilot):
-        await pilot.press("2")
-        await pilot.pause()
-        for number in range(times):
-            # Not in step with the screen's beat.
-            await asyncio.sleep(0.05 + number * 0.037 % 0.25)
-            mark = f"mark {number}."
-            begun = time.perf_counter()
-            stage.lines("base", mark)
-            while not any(  # noqa: ASYNC110 - what is awaited is the screen itself
-                mark in strip.text for strip in app.screen._compositor.render_strips(app.size)
-            ):
-                await asyncio.sleep(0.002)
-            took.append((time.perf_counter() - begun) * 1e3)
-    return took
-
-
 def figures() -> dict[str, object]:
     """Everything, as numbers by name."""
     line = asyncio.run(cost())
     found = asyncio.run(search())
-    shown = asyncio.run(append_to_screen_ms())
     return {
         "cpu_us_per_line": round(line.pane_us, 2),
         "cpu_of_log": round(line.pane_us / line.log_us, 3),
@@ -283,7 +256,6 @@ def figures() -> dict[str, object]:
         "filter_loop_lag_max_ms": round(found.lag_max_ms, 1),
         "idle_loop_lag_p95_ms": round(found.idle_p95_ms, 1),
         "filter_turn_cpu_p95_ms": round(found.slice_p95_ms, 1),
-        "append_to_screen_p50_ms": round(statistics.median(shown), 1),
     }
 
 
