@@ -115,6 +115,11 @@ def _add_script_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--quiet", action="store_true", help="script: tell only what failed")
     made.add_argument("--dry-run", action="store_true", help="script: look, but change nothing")
     made.add_argument(
+        "--resume",
+        metavar="SESSION",
+        help="script: go on with the repeats of an interrupted run, recorded there",
+    )
+    made.add_argument(
         "--apply", action="store_true", help="permit changes on hosts (else read-only)"
     )
     made.add_argument(

@@ -41,6 +41,10 @@ FLAG: Schema = {"type": "boolean"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 DURATION: Schema = {"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h)$"}
 CONDITIONS: Schema = {"anyOf": [SOME_TEXT, {"type": "array", "items": SOME_TEXT, "minItems": 1}]}
+FAIL_FAST: Schema = {
+    "type": "array",
+    "items": {"type": "string", "pattern": "^(process_exit|log:/.+/)$"},
+}
 NAME: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,62}$"}
 ID: Schema = {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$"}
 _STANDINGS = "|".join(standing.value for standing in Standing)
@@ -51,6 +55,23 @@ OF_KIND: Mapping[Kind, Schema] = {
     Kind.DECIMAL: {"type": "number"},
     Kind.DURATION: DURATION,
     Kind.CONDITIONS: CONDITIONS,
+    Kind.COMMAND: NAME,
+    Kind.ITEMS: {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "anyOf": [
+                {"type": ["string", "number"]},
+                {
+                    "type": "object",
+                    "properties": {"name": SOME_TEXT},
+                    "required": ["name"],
+                    "additionalProperties": {"type": ["string", "number"]},
+                },
+            ]
+        },
+    },
+    Kind.STEPS: {"type": "array", "minItems": 1, "items": {"type": "object"}},
     Kind.UNTIL: {"type": "string", "pattern": f"^(health|{_STANDINGS}|log:/.+/)$"},
 }
 
@@ -128,6 +149,10 @@ def _fleet() -> Schema:
             "name": TEXT,
             "host": {"type": "array", "items": {**_object(host, "name"), **either}},
             "slot": _tables(slot, "name", "host"),
+            "command": _tables(
+                {"name": NAME, "host": NAME, "argv": TEXTS, "read_only": FLAG},
+                *("name", "host", "argv"),
+            ),
             "server": {**_tables(server, "name", "slot", "arm", "url"), "minItems": 1},
         },
         *("schema", "server"),
@@ -140,19 +165,24 @@ def _script() -> Schema:
         "name": TEXT,
         "target": NAME,
         "timeout": DURATION,
+        "stall": DURATION,
+        "progress": DURATION,
+        "fail_fast": FAIL_FAST,
         "when": CONDITIONS,
         "always": FLAG,
     }
     verbs = script_verbs()
     step = _object({**own, **{verb: _verb(VERBS[verb]) for verb in verbs}})
     step["oneOf"] = [{"required": [verb]} for verb in verbs]
-    defaults = _object({"timeout": DURATION, "every": DURATION, "progress": DURATION})
+    times = dict.fromkeys(("timeout", "every", "stall", "progress"), DURATION)
+    defaults = _object({**times, "fail_fast": FAIL_FAST})
     value: Schema = {"type": ["string", "number"]}
     return _object(
         {
             "schema": TEXT,
             "name": TEXT,
             "targets": TEXTS,
+            "timeout": DURATION,
             "on_fail": _words(OnFail),
             "defaults": defaults,
             "vars": {"type": "object", "additionalProperties": value},

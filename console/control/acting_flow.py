@@ -178,7 +178,7 @@ class Flow:
         return Start(
             server.name, look.port, log, base,
             None if base else server.recipe, self.request.wanted,
-            self.request.method == "tmux",
+            self.request.method == "tmux", self.request.args,
         )  # fmt: skip
 
     async def _up(self, start: Start) -> End:

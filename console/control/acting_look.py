@@ -128,7 +128,9 @@ class Looker:
         base = no_start = ""
         after = texts(recipe)
         if request.starts:
-            if server.recipe is not None:
+            if request.recipe:
+                base = request.recipe
+            elif server.recipe is not None:
                 words = shown_words(server.recipe.argv, self.masks)
                 if recipe is None or recipe.completeness is Completeness.UNREADABLE:
                     no_start = f"its environment file: {recipe.why if recipe else 'not read'}"
@@ -143,6 +145,7 @@ class Looker:
                     words, after = await self.launcher.show(base)
                 except HostRefused as error:
                     no_start = str(error)
+            words = (*words, *shown_words(request.args, self.masks))
         loads = earlier_loads(state.servers.get(server.name, Cell()).history)
         seconds = [sum(taken for _, taken in one.stages) / self.pace.scale for one in loads]
         return Look(

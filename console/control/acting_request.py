@@ -16,6 +16,7 @@ from console.model.mask import Masks
 
 ACTS = ("adopt", "launch", "stop", "swap", "restart")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RECIPE = re.compile(r"/[^\0\n]*/\.spec-console/[A-Za-z0-9._/-]+\.recipe")
 _SEE = ("ranks", "nccl")
 
 
@@ -29,6 +30,8 @@ class Request:
 
     Attributes:
         wanted: variables put over the recipe's; None leaves one out.
+        args: put behind the recipe's command line.
+        recipe: a file of the console's folder on the host, in place of the server's own recipe.
         given: all of it, as it was asked for.
         roll_back: by itself, once it fails.
         method: `tmux` for a window of tmux; in the background where empty.
@@ -43,6 +46,8 @@ class Request:
     ready_s: float = 900.0
     roll_back: bool = False
     method: str = ""
+    args: tuple[str, ...] = ()
+    recipe: str = ""
     given: Mapping[str, Argument] = field(default_factory=dict)
 
     @property
@@ -90,6 +95,8 @@ def read_request(
         seconds("ready_within", pace.wait_deadline_s) or 0.0,
         on_fail == "rollback",
         method,
+        _words("args", str(given.get("args", ""))),
+        _recipe(str(given.get("recipe", ""))),
         given,
     )
 
@@ -100,12 +107,8 @@ def read_variables(text: str) -> dict[str, str | None]:
     Raises:
         BadRequest: the text says which word and why.
     """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise BadRequest(f"env: {str(error).lower()}") from error
     found: dict[str, str | None] = {}
-    for word in words:
+    for word in _words("env", text):
         name, equals, value = word.partition("=")
         left_out = not equals and name.startswith("-")
         name = name[1:] if left_out else name
@@ -115,6 +118,24 @@ def read_variables(text: str) -> dict[str, str | None]:
             raise BadRequest(f"env: {name}: a value cannot hold control characters")
         found[name] = None if left_out else value
     return found
+
+
+def _words(field_name: str, text: str) -> tuple[str, ...]:
+    """Words quoted as in a shell."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise BadRequest(f"{field_name}: {str(error).lower()}") from error
+    if any("\0" in word or "\1" in word for word in words):
+        raise BadRequest(f"{field_name}: no word can hold control characters")
+    return words
+
+
+def _recipe(path: str) -> str:
+    """A recipe that this console keeps on the host; no other file is taken for one."""
+    if path and (not _RECIPE.fullmatch(path) or ".." in path):
+        raise BadRequest(f'recipe: ${{STEP.recipe}} of an adopt was expected, not "{path[:80]}"')
+    return path
 
 
 def _seen(text: str, log: str) -> dict[str, str]:

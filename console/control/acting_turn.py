@@ -97,7 +97,7 @@ class Turn:
             runs = look.runs or "a server that is not known"
             how = "is up" if look.tree.listening else "still loads"
             raise Refused(f"{runs} {how} in this slot; swap or restart")
-        if request.verb in ("stop", "restart") and look.runs not in ("", server):
+        if request.verb in ("adopt", "stop", "restart") and look.runs not in ("", server):
             raise Refused(f"{look.runs} runs in this slot, not {server}; swap changes arms")
         if request.verb == "swap" and look.runs == server:
             raise Refused(f"{server} runs already; restart begins it anew")

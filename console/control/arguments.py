@@ -15,6 +15,7 @@ from console.model.verb import VERBS, Field, Kind, Verb
 from console.store.toml import Document, Table, nearest, one_of
 from console.stream.fact import Standing
 
+PROCESS_EXIT = "process_exit"
 RUN_FIELDS = ("date", "id", "fleet")
 _LOG_UNTIL = re.compile(r"log:/(.+)/")
 
@@ -29,6 +30,9 @@ class Step:
         servers: the servers it runs on; empty for a verb without one.
         arguments: typed values of the verb's fields, references not yet looked up.
         always: it runs even after a failed step.
+        stall_s: it ends when nothing moves for so long; 0 for never.
+        fail_fast: what ends it at once: `process_exit`, `log:/re/`.
+        rounds: what a `repeat` runs, each item's own steps.
     """
 
     id: str
@@ -39,15 +43,32 @@ class Step:
     when: tuple[Condition, ...] = ()
     always: bool = False
     line: int = 0
+    stall_s: float = 0.0
+    progress_s: float = 0.0
+    fail_fast: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The steps of one item of a `repeat`, its values filled in."""
+
+    name: str
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Checks what steps say, knowing the variables and the steps before."""
+    """Checks what steps say, knowing the variables and the steps before.
+
+    Attributes:
+        commands: names that `run` may use; None when they are not known.
+    """
 
     document: Document
     variables: Mapping[str, str | int | float]
     steps: Mapping[str, Step]
+    commands: Collection[str] | None = None
 
     def read(self, table: Table, verb: Verb) -> dict[str, Argument]:
         assert verb.script is not None
@@ -84,6 +105,11 @@ class Arguments:
                 return (raw,) if isinstance(raw, str) else tuple(map(str, _parts(raw)))
             case Kind.UNTIL:
                 return self._until(table, key)
+            case Kind.COMMAND:
+                return self._command(table, key)
+            case Kind.ITEMS | Kind.STEPS:
+                table.raw(key)  # of `repeat`, which checks them itself
+                return ""
             case Kind.TEXT | Kind.PATH:
                 text = table.text(key)
                 if not text:
@@ -101,15 +127,31 @@ class Arguments:
             return 1.0
         return float(value)
 
+    def _command(self, table: Table, key: str) -> str:
+        name = table.text(key)
+        if self.commands is not None and name not in self.commands:
+            hint = nearest(name, self.commands) or f" (known: {one_of(self.commands) or 'none'})"
+            table.complain(key, f'run: no command is named "{name}" in the fleet file{hint}')
+        return name
+
+    def fail_fast(self, table: Table) -> tuple[str, ...]:
+        """What ends a step, or any step, at once."""
+        found = table.texts("fail_fast")
+        for place, text in enumerate(found):
+            said = _why_no_pattern(text) if text.startswith("log:") else ""
+            if text != PROCESS_EXIT and not text.startswith("log:"):
+                said = f'"{PROCESS_EXIT}" or log:/REGEX/ was expected'
+            if said:
+                path = (*table.path, "fail_fast", place)
+                self.document.complain(path, f'fail_fast: "{text}": {said}')
+        return found
+
     def _until(self, below: Table, key: str) -> str:
         text = below.text(key)
         words = ("health", *(standing.value for standing in Standing))
         if text.startswith("log:"):
-            found = _LOG_UNTIL.fullmatch(text)
-            try:
-                re.compile(found[1] if found else "(")
-            except re.error as error:
-                said = str(error) if found else "log:/REGEX/ was expected"
+            said = _why_no_pattern(text)
+            if said:
                 below.complain(key, f'{key}: "{text}": {said}')
         elif text not in words:
             hint = nearest(text, words) or f" (known: {one_of(words)}, log:/REGEX/)"
@@ -159,6 +201,16 @@ class Arguments:
             if len(step.servers) > 1:
                 said = f"{ref}: {ref.owner} runs on {len(step.servers)} servers; give it a target"
                 self.document.complain(path, said)
+
+
+def _why_no_pattern(text: str) -> str:
+    """What is wrong with `log:/re/`; nothing where all is well."""
+    found = _LOG_UNTIL.fullmatch(text)
+    try:
+        re.compile(found[1] if found else "(")
+    except re.error as error:
+        return str(error) if found else "log:/REGEX/ was expected"
+    return ""
 
 
 def _parts(value: object) -> list[object]:

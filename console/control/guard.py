@@ -77,6 +77,12 @@ class Guard:
             return None
         return READ_ONLY if self.attended else APPLY
 
+    def unconfirmed(self, server: str) -> str | None:
+        """Why a change of this server cannot be confirmed; None when it can be, or asked for."""
+        if self.attended or self.dry or server in self.yes_targets:
+            return None
+        return f"not confirmed: --yes-target {server} is missing"
+
     def touch(self) -> None:
         """An act was done: the idle time begins again."""
         if self._until_us is not None and self.unlocked:
@@ -109,7 +115,9 @@ class Guard:
         try:
             answer = await ask.ask(question)
         except NobodyToAsk:
-            raise Refused(f"not confirmed: --yes-target {server} is missing") from None
+            raise Refused(
+                self.unconfirmed(server) or f"not confirmed: nobody can be asked about {server}"
+            ) from None
         if answer != question.choices[1]:
             raise Refused("not confirmed")
         return "name typed" if reasons else "confirmed"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
 from console.control.benching import Benches
+from console.control.commands import run_outcome
 from console.control.environments import plan_outcome, profile_outcome, read_now
 from console.control.guard import READ_ONLY
 from console.control.port import Argument, Outcome
@@ -74,8 +75,8 @@ class Live:
         """Where this session is recorded; empty when it is not."""
         return str(self._recorder.path) if self._recorder is not None else ""
 
-    def can(self, verb: str) -> str | None:
-        """None when the verb is allowed now."""
+    def can(self, verb: str, server: str = "") -> str | None:
+        """None when the verb is allowed now, on this server where one is named."""
         if verb not in VERBS:
             return f"no verb {verb}"
         match VERBS[verb].need:
@@ -84,7 +85,10 @@ class Live:
             case Need.REPLAY:
                 return "only in a replay"
             case Need.UNLOCK:
-                return READ_ONLY if self._acts is None else self._acts.guard.refusal()
+                if self._acts is None:
+                    return READ_ONLY
+                guard = self._acts.guard
+                return guard.refusal() or (guard.unconfirmed(server) if server else None)
 
     async def pass_time(self, seconds: float) -> bool:
         """Wait; there is always more time."""
@@ -109,11 +113,13 @@ class Live:
         try:
             # A probe ends itself, profile by profile, and says which did not come to its end.
             async with asyncio.timeout(None if verb == "probe" else timeout_s):
-                return await self._do(verb, server, given)
+                return await self._do(verb, server, given, timeout_s)
         except TimeoutError:
             return Outcome(Exit.DEADLINE, clean(f"{verb}: not within {timeout_s:g} s", self._masks))
 
-    async def _do(self, verb: str, server: str, given: Mapping[str, Argument]) -> Outcome:
+    async def _do(
+        self, verb: str, server: str, given: Mapping[str, Argument], timeout_s: float
+    ) -> Outcome:
         match verb:
             case "health":
                 path = str(given.get("path", "/health"))
@@ -143,6 +149,11 @@ class Live:
                 return self._acts.unlock() if verb == "unlock" else self._acts.lock()
             case "probe":
                 return await self._probe(server, given)
+            case "run" if self._acts is not None:
+                acts = self._acts
+                return await run_outcome(
+                    self._watch, given, acts.guard, acts.ask, self._clock, self._masks, timeout_s
+                )
             case "env":
                 return await read_now(self._watch, server, given, self.timeline, self._masks)
             case "plan":

@@ -75,8 +75,11 @@ class Control(Protocol):
         """The player, where there is one."""
         ...
 
-    def can(self, verb: str) -> str | None:
-        """None when the verb is allowed now; otherwise why not, in one line."""
+    def can(self, verb: str, server: str = "") -> str | None:
+        """None when the verb is allowed now; otherwise why not, in one line.
+
+        Of a change also whether it could be confirmed for the server, where one is named.
+        """
         ...
 
     async def pass_time(self, seconds: float) -> bool:

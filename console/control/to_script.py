@@ -167,6 +167,11 @@ class _Telling:
             said = _comment(f"{what}: {event.text}")
             yield f"# {position(event.t_us)} failed that night (exit {event.exit}): {said}\n"
             return
+        if self.inside is None or self.inside.step != event.step:
+            # What a repeat keeps of its rounds; their steps stand here themselves.
+            if event.verb == "repeat":
+                yield f"# {position(event.t_us)} {_comment(event.step)}: {_comment(event.text)}\n"
+            return
         if verb_of(event.verb) is not None and self.inside is not None and self.inside.arguments:
             yield from self._as_told(event, self.inside.arguments, event.step)
             return

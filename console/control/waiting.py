@@ -23,6 +23,7 @@ from console.stream.state import Server
 
 if TYPE_CHECKING:
     from console.control.steps import Steps
+    from console.control.watchdog import Watchdog
 
 _OK = 200
 _MEETS = {
@@ -38,11 +39,17 @@ class Wait:
     """One wait: look at once, then at every interval, until it holds or its time is over."""
 
     def __init__(
-        self, steps: Steps, step: Step, server: str, arguments: Mapping[str, Argument]
+        self,
+        steps: Steps,
+        step: Step,
+        server: str,
+        arguments: Mapping[str, Argument],
+        watchdog: Watchdog,
     ) -> None:
         self.steps = steps
         self.step = step
         self.server = server
+        self.watchdog = watchdog
         self.until = str(arguments["until"])
         expected = arguments.get("expect", _OK)
         self.expect = expected if isinstance(expected, int) else _OK
@@ -66,11 +73,11 @@ class Wait:
                 results["waited_us"] = waited_us
                 text = f"{self.until}: {self.last} after {waited_us / US_PER_S:.1f} s"
                 return Outcome(Exit.OK, clean(text, steps.masks), results)
-            if (over := self._ended(waited_us)) is not None:
+            if (over := self.watchdog.over() or self._ended(waited_us)) is not None:
                 return over
             if steps.stopped():
                 return Outcome(Exit.INTERRUPTED, Clean("interrupted"))
-            if waited_us - (told_us - begun_us) >= steps.script.progress_s * US_PER_S:
+            if waited_us - (told_us - begun_us) >= self.step.progress_s * US_PER_S:
                 told_us = control.timeline.now_us
                 said = f"{waited_us / US_PER_S:.0f} s, {self.last}"
                 steps.report.progress(self.step, self.server, said)

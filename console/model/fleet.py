@@ -123,6 +123,20 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a host that scripts may run by its name, never by its words.
+
+    Attributes:
+        read_only: it changes nothing, so nobody has to permit it.
+    """
+
+    name: str
+    host: str
+    argv: tuple[str, ...]
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Fleet:
     """All that one fleet file names, in its order."""
 
@@ -131,6 +145,7 @@ class Fleet:
     slots: tuple[Slot, ...] = ()
     servers: tuple[Server, ...] = ()
     path: str = ""
+    commands: tuple[Command, ...] = ()
     _hosts: dict[str, Host] = field(init=False, repr=False, compare=False, default_factory=dict)
     _slots: dict[str, Slot] = field(init=False, repr=False, compare=False, default_factory=dict)
     _servers: dict[str, Server] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -151,6 +166,10 @@ class Fleet:
     def server(self, name: str) -> Server:
         """The server of that name; KeyError without one."""
         return self._servers[name]
+
+    def command(self, name: str) -> Command | None:
+        """The command of that name."""
+        return next((one for one in self.commands if one.name == name), None)
 
     def host_of(self, server: Server) -> Host:
         """The host a server's slot lies on."""

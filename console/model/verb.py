@@ -36,6 +36,9 @@ class Kind(StrEnum):
     DURATION = "duration"
     CONDITIONS = "conditions"
     UNTIL = "until"
+    COMMAND = "command"
+    ITEMS = "items"
+    STEPS = "steps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Verb:
         sole: the field that a bare value stands for (`marker = "text"`).
         per_server: it runs once for each targeted server.
         gives: names of the results a later `${step.name}` may use.
+        on_screen: a person may ask for it; others make sense only among the steps of a script.
     """
 
     id: str
@@ -71,12 +75,15 @@ class Verb:
     sole: str = ""
     per_server: bool = False
     gives: tuple[str, ...] = ()
+    on_screen: bool = True
 
 
 _GRACE = Field("grace", Kind.DURATION, "from TERM to the launcher until its survivors are told")
 _KILL = Field("kill_after", Kind.DURATION, "KILL is allowed so long after TERM; else never")
 _START = (
     Field("env", Kind.TEXT, 'variables over the recipe\'s: "NAME=VALUE -NAME"'),
+    Field("args", Kind.TEXT, "arguments behind the recipe's, where the last of a name counts"),
+    Field("recipe", Kind.TEXT, "what adopt kept on the host, in place of the recipe"),
     Field("see", Kind.TEXT, '"ranks" keeps their environment readable, "nccl" has NCCL tell'),
     Field("ready_within", Kind.DURATION, "a load that takes longer is warned about, 900 s"),
     Field("on_fail", Kind.TEXT, '"rollback" launches what ran before once this fails'),
@@ -122,6 +129,7 @@ VERBS: dict[str, Verb] = {
             ),
             per_server=True,
             gives=("waited_us", "code", "standing", "line"),
+            on_screen=False,
         ),
         Verb(
             "assert",
@@ -129,6 +137,7 @@ VERBS: dict[str, Verb] = {
             "Check conditions; the script fails when one does not hold.",
             script=(Field("that", Kind.CONDITIONS, "comparisons, all must hold", required=True),),
             sole="that",
+            on_screen=False,
         ),
         Verb(
             "marker",
@@ -298,6 +307,31 @@ VERBS: dict[str, Verb] = {
             script=(),
             per_server=True,
             gives=("act", "outcome", "pid", "recipe", "log"),
+        ),
+        Verb(
+            "run",
+            "Run a command",
+            "Run a command that the fleet file names, as it stands there.",
+            need=Need.LIVE,
+            script=(
+                Field("command", Kind.COMMAND, "its name in the fleet file", required=True),
+                Field("expect", Kind.NUMBER, "exit code expected, 0 when left out"),
+            ),
+            sole="command",
+            gives=("code", "count", "last"),
+        ),
+        Verb(
+            "repeat",
+            "Repeat",
+            "Run steps for each item of a list, then the configuration again that ran before.",
+            need=Need.LIVE,
+            script=(
+                Field("over", Kind.ITEMS, "names, or tables of texts and numbers", required=True),
+                Field("step", Kind.STEPS, "the steps; ${each.KEY} is of the item", required=True),
+                Field("on_fail", Kind.TEXT, '"stop" ends it with the first item that fails'),
+            ),
+            gives=("rounds", "passed", "failed", "best", "best_tok_s"),
+            on_screen=False,
         ),
         *(
             Verb(

@@ -26,6 +26,7 @@ from console.stream.session_events import EventsDropped, Noticed, RecordingChang
 from console.stream.state import Item, State
 from console.stream.timeline import Timeline
 
+_WITH_LINES = ("tail", "run", "repeat")
 _WORDS = {Exit.OK: "passed", Exit.ASSERTION: "FAILED", Exit.INTERRUPTED: "INTERRUPTED"}
 
 
@@ -182,7 +183,7 @@ def _as_json(step: Step, server: str, outcome: Outcome) -> dict[str, object]:
         "exit": outcome.exit.value,
         "text": plain(outcome.text),
         "results": results,
-        **({"lines": lines} if step.verb == "tail" else {}),
+        **({"lines": lines} if step.verb in _WITH_LINES else {}),
     }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from console.control.port import Control
+from console.control.resuming import Resumed, resumed
 from console.control.script import load_script
 from console.control.steps import Steps
 from console.model.clock import utc_from_text
@@ -43,6 +44,7 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
         timeline, sys.stdout, sys.stderr, options.json, options.quiet, colour and not options.json
     )
     _writable(options)
+    before = resumed(options.resume) if options.resume else Resumed()
     ledger = Ledger(timeline, report)
     for notice in timeline.state.session.notices:
         report.take(notice, timeline.state)
@@ -56,6 +58,7 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
         _run_values(timeline, fleet),
         stopped=stop.is_set,
         dry=options.dry_run,
+        resumed=before,
     )
     task = asyncio.create_task(steps.go())
     benches = Benches(control, script.progress_s, report.measuring)
@@ -71,6 +74,8 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
     if code is Exit.INTERRUPTED:
         report.notice("interrupted; " + standings(timeline.state))
     session = getattr(control, "session_path", "")
+    if code is Exit.INTERRUPTED and session and any(step.rounds for step in script.steps):
+        report.notice(f"go on with: --resume {session}")
     report.ended(script.name, code, session)
     opened = timeline.state.session.opened
     utc = str(opened.utc) if opened is not None else ""

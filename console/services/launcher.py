@@ -107,6 +107,7 @@ class Start:
         base: a recipe on the host; empty for `recipe`, the fleet file's.
         wanted: variables put over those of the recipe; None leaves one out.
         window: in a window of tmux, not in the background.
+        args: words put behind the recipe's command line.
     """
 
     server: str
@@ -116,6 +117,7 @@ class Start:
     recipe: Recipe | None = None
     wanted: Mapping[str, str | None] = field(default_factory=dict)
     window: bool = False
+    args: tuple[str, ...] = ()
 
     @property
     def env_file(self) -> str:
@@ -130,6 +132,7 @@ class Start:
         lines: list[str] = []
         if not self.base and self.recipe is not None:
             lines += [f"c {self.recipe.cwd or '/'}", *(f"a {word}" for word in self.recipe.argv)]
+        lines += [f"a {word}" for word in self.args]
         for name, value in self.wanted.items():
             lines.append(f"u {name}" if value is None else f"e {name}={value}")
         text = "".join(line.replace("\n", "\1") + "\n" for line in (*lines, "."))

@@ -11,7 +11,18 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from console.model.fleet import Arm, Engine, Fleet, Host, LogSource, Recipe, Server, Slot, Wire
+from console.model.fleet import (
+    Arm,
+    Command,
+    Engine,
+    Fleet,
+    Host,
+    LogSource,
+    Recipe,
+    Server,
+    Slot,
+    Wire,
+)
 from console.store.folders import config_folder
 from console.store.toml import Document, Table, load, nearest, one_of
 
@@ -51,6 +62,9 @@ def read_fleet(document: Document) -> Fleet:
     hosts = tuple(map(_host, top.tables("host")))
     slots = tuple(_slot(table, [host.name for host in hosts]) for table in top.tables("slot"))
     servers = tuple(_server(table, [slot.name for slot in slots]) for table in top.tables("server"))
+    commands = tuple(
+        _command(table, [host.name for host in hosts]) for table in top.tables("command")
+    )
     top.finish()
     if not servers and not document.problems:
         top.complain("", "no [[server]]: at least one was expected")
@@ -58,10 +72,11 @@ def read_fleet(document: Document) -> Fleet:
         ("host", [host.name for host in hosts]),
         ("slot", [slot.name for slot in slots]),
         ("server", [server.name for server in servers]),
+        ("command", [command.name for command in commands]),
     ):
         _unique(document, kind, names)
     document.refuse()
-    return Fleet(name, hosts, slots, servers, document.file)
+    return Fleet(name, hosts, slots, servers, document.file, commands)
 
 
 def _unique(document: Document, kind: str, names: Iterable[str]) -> None:
@@ -122,6 +137,16 @@ def _slot(table: Table, hosts: Collection[str]) -> Slot:
     )
     table.finish()
     return slot
+
+
+def _command(table: Table, hosts: Collection[str]) -> Command:
+    command = Command(
+        _name(table), _known(table, "host", hosts), table.texts("argv"), table.flag("read_only")
+    )
+    if not command.argv or not all(command.argv[:1]):
+        table.complain("argv", 'argv = ["nvidia-smi", "topo", "-m"] or the like was expected')
+    table.finish()
+    return command
 
 
 def _server(table: Table, slots: Collection[str]) -> Server:

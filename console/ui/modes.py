@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from console.model.text import plain
+from console.model.verb import VERBS
 from console.store.layout import Kept, load_layout, save_layout
 from console.store.toml import BadFile
 from console.ui.kept import of_dashboard, of_log, to_dashboard, to_log
@@ -116,7 +117,7 @@ class Modes:
 
     def is_shown(self, verb: str) -> bool:
         """Whether a person is told of a verb at all: not of a screen that there is not."""
-        return not verb.startswith("mode.") or verb in self.present
+        return VERBS[verb].on_screen and (not verb.startswith("mode.") or verb in self.present)
 
     def recall(self) -> str:
         """Leave the screens as they were left last time; what hindered it, in one line.

@@ -155,3 +155,15 @@ def test_a_dry_run_looks_and_leaves_out_what_would_be_waited_for(tmp_path: Path)
     assert f"assert: passed  {said}" in done.stderr
     wrong = script(tmp_path, 'assert = ["1 == 2"]')
     assert run("--script", wrong, "--replay", STORY, "--dry-run").returncode == 1
+
+
+def test_fail_fast_and_stall_in_a_recording(tmp_path: Path) -> None:
+    wait = 'wait = { until = "health", every = "10s" }\ntimeout = "900s"\n'
+    path = script(tmp_path, wait + 'fail_fast = ["log:/fired up/"]')
+    done = run("--script", path, "--replay", STORY)
+    assert done.returncode == 3
+    assert "wait ended: log:/fired up/ in kimi-base: " in done.stderr
+    path = script(tmp_path, wait + 'stall = "20s"')
+    done = run("--script", path, "--replay", STORY)
+    assert done.returncode == 5
+    assert "wait ended: nothing moved for 20 s" in done.stderr

@@ -68,7 +68,8 @@ class Control:
     done: list[tuple[str, str, dict[str, Argument]]] = field(default_factory=list)
     outcome: Outcome = field(default_factory=lambda: Outcome(Exit.OK, Clean("done")))
 
-    def can(self, verb: str) -> str | None:
+    def can(self, verb: str, server: str = "") -> str | None:
+        del server
         match VERBS[verb].need:
             case Need.REPLAY if self.playback is None:
                 return "only in a replay"
