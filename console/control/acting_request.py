@@ -95,7 +95,7 @@ def read_request(
         seconds("ready_within", pace.wait_deadline_s) or 0.0,
         on_fail == "rollback",
         method,
-        _words("args", str(given.get("args", ""))),
+        _arguments(str(given.get("args", ""))),
         _recipe(str(given.get("recipe", ""))),
         given,
     )
@@ -123,11 +123,16 @@ def read_variables(text: str) -> dict[str, str | None]:
 def _words(field_name: str, text: str) -> tuple[str, ...]:
     """Words quoted as in a shell."""
     try:
-        words = tuple(shlex.split(text))
+        return tuple(shlex.split(text))
     except ValueError as error:
         raise BadRequest(f"{field_name}: {str(error).lower()}") from error
+
+
+def _arguments(text: str) -> tuple[str, ...]:
+    """Words behind a command line."""
+    words = _words("args", text)
     if any("\0" in word or "\1" in word for word in words):
-        raise BadRequest(f"{field_name}: no word can hold control characters")
+        raise BadRequest("args: a word cannot hold control characters")
     return words
 
 

@@ -1,7 +1,7 @@
 """One `repeat`: its time told first, its rounds one after the other, what ran before at the end.
 
-Owns what is kept of the servers it changes and how they come back, and that an interrupted sweep
-goes on where it was. The steps themselves are the step runner's.
+Owns the order of the rounds, what they came to, and that an interrupted sweep goes on where it was.
+The steps themselves are the step runner's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from console.bench.protocol import minutes
 from console.control.arguments import Round, Step
 from console.control.estimate import estimate
+from console.control.originals import CHANGES, Original, Originals
 from console.control.port import Outcome
 from console.control.resuming import Resumed
 from console.model.clock import US_PER_S
@@ -23,19 +24,7 @@ from console.stream.session_events import StepFinished
 if TYPE_CHECKING:
     from console.control.steps import Steps
 
-CHANGES = ("launch", "restart", "stop", "swap")
-ACT_S = 30.0
-"""Acts have deadlines of their own."""
 _RATE = "decode_tok_s"
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """What ran in a slot before: a server and its recipe on the host; nothing for an empty one."""
-
-    slot: str
-    server: str = ""
-    recipe: str = ""
 
 
 @dataclass(slots=True)
@@ -55,17 +44,19 @@ class Repeat:
 
     async def go(self) -> Outcome:
         """Run it; every round's end is a line of the outcome."""
-        why_not = self._refusal()
+        before = Originals(self.steps, self.step, self.resumed)
+        why_not = before.refusal()
         if why_not is not None:
             return self._told(Exit.GUARD, why_not)
         left = [one for one in self._numbered() if self._done(*one) is None]
-        changes = sorted({server for step in self._changing() for server in step.servers})
+        changes = sorted({server for step in before.changing() for server in step.servers})
         expected = estimate([one for _, one in left], self.steps.control.timeline.state, changes)
-        again = f", {len(self.step.rounds) - len(left)} done before" if self._skips(left) else ""
+        over = len(self.step.rounds) - len(left)
+        again = f", {over} done before" if over else ""
         self._say(f"{len(left)} rounds{again}, {expected}")
         originals: list[Original] = []
         if changes and not self.steps.dry:
-            kept = await self._keep()
+            kept = await before.keep()
             if isinstance(kept, Outcome):
                 return kept
             originals = kept
@@ -81,73 +72,14 @@ class Repeat:
         self.steps.until_us = before_us
         if self.changed and self.exit is not Exit.INTERRUPTED:
             for original in originals:
-                await self._back(original)
+                came = await before.back(original)
+                self._say(plain(came.text))
+                self.lines.append(came.text)
+                self.exit = self.exit if self.exit is not Exit.OK else came.exit
         return self._ended()
 
     def _numbered(self) -> Iterator[tuple[int, Round]]:
         return iter(enumerate(self.step.rounds, 1))
-
-    def _skips(self, left: list[tuple[int, Round]]) -> bool:
-        return len(left) < len(self.step.rounds)
-
-    def _changing(self) -> Iterator[Step]:
-        for one in self.step.rounds:
-            yield from (step for step in one.steps if step.verb in CHANGES)
-
-    def _refusal(self) -> str | None:
-        """Why nothing is begun: what would change a server may not."""
-        for step in self._changing():
-            for server in step.servers:
-                why_not = self.steps.control.can(step.verb, server)
-                if why_not is not None:
-                    return f"{step.id}: {step.verb} {server}: {why_not}"
-        return None
-
-    async def _keep(self) -> list[Original] | Outcome:
-        """What runs now in every slot that is changed, kept on its host to be run again."""
-        found: list[Original] = []
-        slots = self._slots()
-        for slot in dict.fromkeys(
-            slots[server] for step in self._changing() for server in step.servers
-        ):
-            key = f"{self.step.id}_original_{len(found) + 1}"
-            before = self.resumed.steps.get((key, ""))
-            if before is not None:
-                held = {plain(name): plain(value) for name, value in before.results}
-                original = Original(slot, held.get("server", ""), held.get("recipe", ""))
-            else:
-                kept = await self._adopt(slot, [name for name, at in slots.items() if at == slot])
-                if isinstance(kept, Outcome):
-                    return kept
-                original = kept
-            if original.server:
-                why_not = self.steps.control.can("restart", original.server)
-                if why_not is not None:
-                    text = f"{original.server} runs in {slot} and has to come back: {why_not}"
-                    return self._told(Exit.GUARD, text)
-            found.append(original)
-            results = {"server": original.server, "recipe": original.recipe}
-            ran = original.server or "nothing"
-            self.steps.record(key, "adopt", "", self._told(Exit.OK, f"{slot}: {ran} ran", results))
-        return found
-
-    def _slots(self) -> dict[str, str]:
-        """The slot of every server, by name."""
-        servers = self.steps.control.timeline.state.servers.items()
-        return {name: str(cell.listed.slot) for name, cell in servers if cell.listed is not None}
-
-    async def _adopt(self, slot: str, names: list[str]) -> Original | Outcome:
-        """Adopt whichever of the slot's servers runs; nothing runs when each says so."""
-        wanted = [name for step in self._changing() for name in step.servers if name in names]
-        outcome = self._told(Exit.OK, "")
-        for name in dict.fromkeys([*wanted, *names]):
-            outcome = await self.steps.control.do("adopt", name, {}, ACT_S)
-            if outcome.ok:
-                return Original(slot, name, str(outcome.results.get("recipe", "")))
-            if outcome.exit is Exit.STEP and "nothing to adopt: nothing listens" in outcome.text:
-                return Original(slot)
-        text = f"what runs in {slot} cannot be kept: {plain(outcome.text)}"
-        return self._told(outcome.exit, text)
 
     def _done(self, number: int, one: Round) -> StepFinished | None:
         return self.resumed.round(f"{self.step.id}_{number}", one.name)
@@ -224,28 +156,6 @@ class Repeat:
         left = len(self.step.rounds) - number
         mean_s = sum(self._took_us) / len(self._took_us) / US_PER_S
         return f"{minutes(left * mean_s)} left" if left else "the last"
-
-    async def _back(self, original: Original) -> None:
-        """Run again what ran before; a failure of that is the failure of the whole."""
-        do, seconds = self.steps.control.do, ACT_S
-        if original.server:
-            given = {"recipe": original.recipe}
-            outcome = await do("restart", original.server, given, seconds)
-            if outcome.exit is Exit.GUARD:
-                outcome = await do("swap", original.server, given, seconds)
-            said = f"{original.server} again as before: {plain(outcome.text)}"
-        else:
-            server = next(
-                server
-                for step in self._changing()
-                for server in step.servers
-                if self._slots()[server] == original.slot
-            )
-            outcome = await do("stop", server, {}, seconds)
-            said = f"{original.slot} is empty as before: {plain(outcome.text)}"
-        self._say(said)
-        self.lines.append(clean(said, self.steps.masks))
-        self.exit = self.exit if self.exit is not Exit.OK else outcome.exit
 
     def _ended(self) -> Outcome:
         rate, name = self.best

@@ -14,8 +14,8 @@ from tests.ui.stage import Control, Stage, c, look, press, staged, story, text
 class Unlocked(Control):
     """Every verb is allowed."""
 
-    def can(self, verb: str) -> str | None:
-        del verb
+    def can(self, verb: str, server: str = "") -> str | None:
+        del verb, server
         return None
 
 
