@@ -45,6 +45,7 @@ class Script:
     steps: tuple[Step, ...]
     on_fail: OnFail = OnFail.STOP
     every_s: float = 2.0
+    progress_s: float = 10.0
     timeout_s: float = 0.0
     variables: Mapping[str, str | int | float] = field(default_factory=dict)
 
@@ -111,7 +112,8 @@ class _Check:
         self.document.problems[:] = dict.fromkeys(self.document.problems)
         self.document.refuse()
         file, variables = self.document.file, self.variables
-        return Script(name, file, steps, on_fail, every_s, timeout_s, variables)
+        times = (every_s, defaults.progress_s, timeout_s)
+        return Script(name, file, steps, on_fail, *times, variables)
 
     def _arguments(self) -> Arguments:
         named = [command.name for command in self.fleet.commands]
