@@ -12,7 +12,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from console.lab.child import LabChild, NoLab
 from console.model.clock import SystemClock
 from console.model.exits import Exit, NotStarted
+from console.store.folders import keep_state_in, state_restored
 from console.store.preferences import Settings
 from console.store.settings import load_settings
 from console.store.toml import BadFile
@@ -27,14 +28,15 @@ from console.store.toml import BadFile
 if TYPE_CHECKING:
     from console.control.live import Live
     from console.control.live_session import LiveSession, Stage
+    from console.control.port import Control
     from console.control.replay import Replay
     from console.model.mask import Masks
-    from console.store.theme import Theme
+    from console.plain.prompts import Prompts
     from console.ui.ask import Dialogs
 
+    Asker = Dialogs | Prompts
     Staging = Callable[[], Awaitable[Stage]]
 
-STATE_VARIABLE = "SPEC_CONSOLE_STATE"
 DEMO_HINTS = (
     "simulated: kimi-base runs without the six NCCL variables of its plan; 3 shows it, b measures",
 )
@@ -95,15 +97,9 @@ def defect(error: BaseException, masks: Masks | None = None) -> Exit:
         masks: what must not be shown, beside what is always recognised as a secret.
     """
     from console.model.mask import Masks
-    from console.store.crash import shown, write_report
+    from console.store.crash import told
 
-    masks = masks or Masks()
-    told = shown(f"{type(error).__name__}: {error}".partition("\n")[0], masks)
-    try:
-        where = f"report: {write_report(error, masks, SystemClock().utc())}"
-    except OSError as wrong:
-        where = f"no report could be written: {(wrong.strerror or str(wrong)).lower()}"
-    _tell(f"stopped because of a defect: {told}; {where}")
+    _tell(told(error, masks or Masks(), SystemClock().utc()))
     return Exit.INTERNAL
 
 
@@ -127,7 +123,7 @@ async def _chosen(use: _Use) -> Exit:
 async def _live(use: _Use, staging: Staging) -> Exit:
     if use.options.script is not None:
         return await _script(use, staging)
-    return await _interactive(use, lambda _dialogs: staging())
+    return await _interactive(use, lambda _asker: staging())
 
 
 async def _first_run(use: _Use) -> Exit:
@@ -136,11 +132,11 @@ async def _first_run(use: _Use) -> Exit:
 
     with ExitStack() as stack:
 
-        async def staging(dialogs: Dialogs) -> Stage:
+        async def staging(asker: Asker) -> Stage:
             from console.model.mask import Masks
 
             settings = use.settings
-            first = FirstRun(dialogs, dialogs.tell, SystemClock(), settings.pace, Masks())
+            first = FirstRun(asker, asker.tell, SystemClock(), settings.pace, Masks())
             match await first.run():
                 case Chosen.DEMO:
                     return await _scene(stack.enter_context(_lab(use.options)))
@@ -155,13 +151,9 @@ async def _first_run(use: _Use) -> Exit:
 @contextmanager
 def _lab(options: Namespace) -> Iterator[LabChild]:
     """The demo's lab; what the console keeps of it goes with it."""
-    state = os.environ.get(STATE_VARIABLE)
     lab = LabChild(options.lab_scale, options.assume)
-    try:
+    with state_restored(), closing(lab):
         yield lab
-    finally:
-        lab.stop()
-        _set_state(state)
 
 
 async def _script(use: _Use, staging: Staging) -> Exit:
@@ -181,9 +173,6 @@ async def _replayed_script(use: _Use) -> Exit:
 
 
 async def _replay(use: _Use) -> Exit:
-    """The screen first: what is slow to load comes once it is there."""
-    from console.ui.run import run
-
     async with AsyncExitStack() as stack:
 
         async def opening() -> Replay:
@@ -192,7 +181,7 @@ async def _replay(use: _Use) -> Exit:
             stack.push_async_callback(_end, asyncio.create_task(replay.run()))
             return replay
 
-        return await run(opening, SystemClock(), use.settings, _theme(use))
+        return await _shown(use, opening, _asker())
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -203,30 +192,54 @@ async def _end(task: asyncio.Task[None]) -> None:
 
 
 async def _interactive(
-    use: _Use, staging: Callable[[Dialogs], Awaitable[Stage]], *, first_run: bool = False
+    use: _Use, staging: Callable[[Asker], Awaitable[Stage]], *, first_run: bool = False
 ) -> Exit:
     """The screen first: what is slow to load comes once it is there."""
-    from console.ui.ask import Dialogs
-    from console.ui.run import run
-
     sizes: list[Callable[[], int | None]] = []
-    dialogs = Dialogs()
+    asker = _asker()
     async with AsyncExitStack() as stack:
 
         async def opening() -> Live:
             session = _session(use)
             sizes.append(session.recorded)
-            live = session.live(await staging(dialogs), dialogs, on_demand=False)
+            live = session.live(await staging(asker), asker, on_demand=False)
             return await stack.enter_async_context(live)
 
         def recorded() -> int | None:
             return sizes[0]() if sizes else None
 
-        theme = _theme(use)
-        clock = SystemClock()
-        return await run(
-            opening, clock, use.settings, theme, dialogs, recorded, first_run=first_run
-        )
+        return await _shown(use, opening, asker, recorded, first_run=first_run)
+
+
+def _asker() -> Asker:
+    """Who asks a person: lines where nothing can be drawn, else dialogs."""
+    from console.plain.watching import in_lines
+    from console.ui.ask import Dialogs
+
+    return in_lines() or Dialogs()
+
+
+async def _shown(
+    use: _Use,
+    opening: Callable[[], Awaitable[Control]],
+    asker: Asker,
+    recorded: Callable[[], int | None] | None = None,
+    *,
+    first_run: bool = False,
+) -> Exit:
+    """On the screen, or in lines, as the one who asks does."""
+    from console.plain.prompts import Prompts
+
+    clock, settings = SystemClock(), use.settings
+    if isinstance(asker, Prompts):
+        from console.plain.watching import watch
+
+        return await watch(opening, clock, settings.pace, settings.zone, asker)
+    from console.store.theme import load_theme
+    from console.ui.run import run
+
+    theme = load_theme(use.options.theme or settings.theme)
+    return await run(opening, clock, settings, theme, asker, recorded, first_run=first_run)
 
 
 def _session(use: _Use) -> LiveSession:
@@ -247,7 +260,7 @@ async def _scene(lab: LabChild) -> Stage:
     except NoLab as error:
         raise NotStarted(Exit.STEP, str(error)) from error
     # What the demo keeps lies in the lab's own folder: that goes however either of them ends.
-    _set_state(str(Path(scene.fleet).parent / "console-state"))
+    keep_state_in(Path(scene.fleet).parent / "console-state")
     fleet = replace(load_fleet(scene.fleet), name="demo (simulated)")
     return Stage(fleet, "simulated", DEMO_HINTS)
 
@@ -281,19 +294,6 @@ def open_replay(path: str) -> Replay:
         return Replay(Journal(path), SystemClock(), Masks())
     except NotASession as error:
         raise NotStarted(Exit.USAGE, str(error)) from error
-
-
-def _theme(use: _Use) -> Theme:
-    from console.store.theme import load_theme
-
-    return load_theme(use.options.theme or use.settings.theme)
-
-
-def _set_state(folder: str | None) -> None:
-    if folder is None:
-        os.environ.pop(STATE_VARIABLE, None)
-    else:
-        os.environ[STATE_VARIABLE] = folder
 
 
 def _tell(text: str) -> None:

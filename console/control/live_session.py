@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import platform
 from argparse import Namespace
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console.control.guard import Guard
 from console.model.ask import Ask
@@ -81,12 +81,13 @@ class LiveSession:
         timeline.open([self._opened(stage)])
         running: list[asyncio.Task[None]] = []
         if recorder is not None:
-            running.append(asyncio.create_task(recorder.run(self.clock, self.pace)))
+            running.append(self._running("recorder", recorder.run(self.clock, self.pace)))
         try:
             async with watch_fleet(
                 stage.fleet, timeline, self.clock, self.pace, self.masks, ask, on_demand=on_demand
             ) as watch:
-                running.append(asyncio.create_task(pair_clock(timeline, self.clock, self.pace)))
+                pairing = pair_clock(timeline, self.clock, self.pace)
+                running.append(self._running("clock", pairing))
                 if recorder is not None:
                     timeline.emit(started(recorder.path))
                 self._keep(stage.fleet)
@@ -106,6 +107,19 @@ class LiveSession:
             timeline.emit(SessionClosed(Clean("left")))
             if recorder is not None:
                 recorder.close()
+
+    def _running(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """The task of a part that nobody waits for; a defect that ends it is told at once."""
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            task.get_loop().call_exception_handler({"message": "a defect", "exception": error})
+            text = clean(f"{task.get_name()}: stopped by a defect: {error!r}", self.masks)
+            self.timeline.emit(Noticed(Clean("session"), Clean("error"), text))
 
     def _guard(self, *, attended: bool) -> Guard:
         """What the command line permits; a script's dry run permits looking only."""

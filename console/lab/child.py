@@ -1,6 +1,6 @@
 """Starting the lab and ending it, for whoever shows it. Loads nothing of the lab itself.
 
-The lab ends when its pipe closes: with `stop`, or with this process however that ends.
+The lab ends when its pipe closes: with `close`, or with this process however that ends.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LabChild:
         found = json.loads(line)
         return Scene(found["fleet"], found["plan"], found["assumption"])
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End it with everything it started."""
         assert self._process.stdin is not None
         self._process.stdin.close()

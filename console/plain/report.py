@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import TextIO
 
 from console.control.arguments import Step
 from console.control.port import Outcome
-from console.model.clock import utc_from_text
 from console.model.exits import MEANINGS, Exit
 from console.model.failure import Failure
 from console.model.text import Clean, plain
+from console.render.header import session_utc
 from console.stream.fact import Recording
 from console.stream.host_events import LinkChanged
 from console.stream.run_events import ActAdvanced
@@ -152,13 +151,13 @@ class Report:
     def _say(self, where: str, what: str, text: str, *, loud: bool = False) -> None:
         if self.quiet and not loud:
             return
-        moment = _moment(self.timeline)
+        moment = session_utc(self.timeline.state, self.timeline.now_us)
         shown = moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else "-"
         self.err.write(f"{shown}  {where:<10} {what}{'  ' + text if text else ''}\n")
         self.err.flush()
 
     def _line(self, record: Mapping[str, object]) -> None:
-        moment = _moment(self.timeline)
+        moment = session_utc(self.timeline.state, self.timeline.now_us)
         stamp = {"t_us": self.timeline.now_us, "utc": moment.isoformat() if moment else None}
         self.out.write(json.dumps({**record, **stamp}, ensure_ascii=True) + "\n")
         self.out.flush()
@@ -185,14 +184,3 @@ def _as_json(step: Step, server: str, outcome: Outcome) -> dict[str, object]:
         "results": results,
         **({"lines": lines} if step.verb in _WITH_LINES else {}),
     }
-
-
-def _moment(timeline: Timeline) -> datetime | None:
-    """UTC at the session's position; None before the session's opening is known."""
-    opened = timeline.state.session.opened
-    if opened is None:
-        return None
-    try:
-        return utc_from_text(opened.utc) + timedelta(microseconds=timeline.now_us)
-    except (ValueError, OverflowError):
-        return None

@@ -38,6 +38,16 @@ def write_report(error: BaseException, masks: Masks, moment: datetime) -> Path:
     return path
 
 
+def told(error: BaseException, masks: Masks, moment: datetime) -> str:
+    """What a person is told of a defect, in one line: what it was and where its report lies."""
+    what = shown(f"{type(error).__name__}: {error}".partition("\n")[0], masks)
+    try:
+        where = f"report: {write_report(error, masks, moment)}"
+    except OSError as wrong:
+        where = f"no report could be written: {(wrong.strerror or str(wrong)).lower()}"
+    return f"stopped because of a defect: {what}; {where}"
+
+
 def shown(text: str, masks: Masks) -> str:
     """One line of it: secrets masked, nothing in it that a terminal would act on."""
     return plain(clean(text, masks))

@@ -6,16 +6,36 @@ Creates folders private to the user (0700); writes nothing into them.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import console
 
 APP = "spec-console"
+STATE = "SPEC_CONSOLE_STATE"
 
 
 def config_folder() -> Path:
     """Settings, fleet file, own themes. Not created."""
     return _folder("SPEC_CONSOLE_CONFIG", "config")
+
+
+@contextmanager
+def state_restored() -> Iterator[None]:
+    """Whatever folder is named meanwhile, afterwards the state lies where it did."""
+    before = os.environ.get(STATE)
+    try:
+        yield
+    finally:
+        os.environ.pop(STATE, None)
+        if before is not None:
+            os.environ[STATE] = before
+
+
+def keep_state_in(folder: Path) -> None:
+    """From now on the state lies there."""
+    os.environ[STATE] = str(folder)
 
 
 def state_folder() -> Path:
@@ -24,7 +44,7 @@ def state_folder() -> Path:
     Raises:
         OSError: it cannot be created.
     """
-    return private(_folder("SPEC_CONSOLE_STATE", "state"))
+    return private(_folder(STATE, "state"))
 
 
 def sessions_folder() -> Path:

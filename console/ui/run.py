@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -22,19 +21,12 @@ if TYPE_CHECKING:
     from console.control.port import Control
 
 NO_TERMINAL = "the screen needs a terminal; without one use: spec-console --script FILE"
-DUMB = 'TERM is "{}": nothing can be drawn there; set TERM, or use: spec-console --script FILE'
 
 
-def unfit_terminal() -> str:
-    """Why no screen can be shown here; empty when it can.
-
-    Keys are read from standard input, and the screen is drawn on standard error.
-    """
+def has_terminal() -> bool:
+    """Keys are read from standard input, and the screen is drawn on standard error."""
     streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
-    if not all(stream is not None and stream.isatty() for stream in streams):
-        return NO_TERMINAL
-    term = os.environ.get("TERM", "")
-    return DUMB.format(safe(term)) if term in ("", "dumb", "unknown") else ""
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 async def run(
@@ -60,9 +52,8 @@ async def run(
         What `opening` raised, or whatever defect ended the screen; the terminal is restored by
         then.
     """
-    unfit = unfit_terminal()
-    if unfit:
-        print(f"spec-console: {unfit}", file=sys.stderr)
+    if not has_terminal():
+        print(f"spec-console: {NO_TERMINAL}", file=sys.stderr)
         return Exit.USAGE
     app = ConsoleApp(opening, clock, settings, theme, dialogs, recorded, first_run=first_run)
     with _ended_by_signals(app.exit) as ended:
