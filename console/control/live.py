@@ -12,11 +12,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
+from console.control.answers import (
+    expected_code,
+    health_outcome,
+    line_count,
+    tail_outcome,
+)
 from console.control.benching import Benches
 from console.control.commands import run_outcome
 from console.control.environments import plan_outcome, profile_outcome, read_now
 from console.control.guard import READ_ONLY
+from console.control.on_demand import token_now, topology_now
 from console.control.port import Argument, Outcome
 from console.control.probing import probe
 from console.model.clock import Clock
@@ -127,6 +133,10 @@ class Live:
                     self._attend(server)
                 seen = await self._watch.ask_health(server, path)
                 return health_outcome(self.timeline.state, seen, expected_code(given))
+            case "generate":
+                return await token_now(self._watch, server, self.timeline, self._masks)
+            case "topology":
+                return await topology_now(self._watch, server, self._masks)
             case "tail":
                 return await self._tail(server, line_count(given))
             case "marker":

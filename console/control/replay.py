@@ -9,7 +9,13 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from console.control.answers import expected_code, health_outcome, line_count, tail_outcome
+from console.control.answers import (
+    expected_code,
+    health_outcome,
+    line_count,
+    tail_outcome,
+    topology_outcome,
+)
 from console.control.comparing import compare_recorded
 from console.control.environments import env_recorded, plan_outcome
 from console.control.port import Argument, Outcome
@@ -119,6 +125,11 @@ class Replay:
         match verb:
             case "health":
                 return self._health(server, given)
+            case "topology":
+                listed = self.timeline.state.servers[server].listed
+                host = self.timeline.state.hosts.get(listed.host) if listed else None
+                joined = host.joined if host else None
+                return topology_outcome(joined, Clean("how its GPUs are joined is not recorded"))
             case "tail":
                 return self._tail(server, line_count(given))
             case "save":

@@ -19,6 +19,7 @@ from console.engines.answers import (
     server_info,
     version,
 )
+from console.model.failure import Failure
 from console.model.fleet import Engine
 
 
@@ -30,6 +31,7 @@ class Answer:
     body: str = ""
     server: str = ""  # the Server header
     why: str = ""
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from console.render.label import label
 from console.render.spans import fitted
 from console.render.units import EMPTY
 from console.stream.host_events import GpuListed, GpuSeen, GpusJoined
+from console.stream.joined import apart, by_nvlink, matrix_lines, worst
 from console.stream.state import Host
 
 _SLOWS = frozenset(words for _, words, slows in THROTTLE_BITS if slows)
 _BUSY_PCT = 20.0
-_WAYS = ("SYS", "NODE", "PHB", "PXB", "PIX")
 
 
 def gpu_lines(host: Host | None, room: int) -> tuple[Spans, ...]:
@@ -36,17 +36,19 @@ def gpu_lines(host: Host | None, room: int) -> tuple[Spans, ...]:
     ]
     if host.joined is not None and host.joined.links:
         lines.append(fitted(_joined(host.joined), room))
+        lines += [
+            fitted((Span(label(line), Role.DIM),), room) for line in matrix_lines(host.joined)
+        ]
     return tuple(lines)
 
 
 def _joined(joined: GpusJoined) -> Spans:
     """How the GPUs reach each other: by what, over the longest way, and who cannot."""
-    words = [str(word) for _, word in joined.links]
-    worst = next((word for word in _WAYS if word in words), words[0])
-    nvlink = any(word.startswith("NV") for word in words)
-    text = f"joined by {'NVLink' if nvlink else 'PCIe only'}, longest way {label(worst)}"
-    text += f" ({meaning(worst)})" if meaning(worst) else ""
-    cannot = [(pair, word) for pair, word in joined.peers if word != "OK"]
+    way = worst(joined)
+    by = "NVLink" if by_nvlink(joined) else "PCIe only"
+    text = f"joined by {by}, longest way {label(way)}"
+    text += f" ({meaning(way)})" if meaning(way) else ""
+    cannot = apart(joined)
     if cannot:
         pair, word = cannot[0]
         more = f" and {len(cannot) - 1} more" if len(cannot) > 1 else ""

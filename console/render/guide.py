@@ -75,7 +75,7 @@ PAGES: dict[str, Page] = {
         "Servers",
         "Every server of the fleet. The selected one (▶) is whose log, detail and environment are "
         "shown, and whom a key asks, measures or changes.",
-        ("servers.", "health", "view.detail", *_ACTS),
+        ("servers.", "health", "generate", "topology", "view.detail", *_ACTS),
         (
             *((f"{shape} {now.value}", _STANDS[now]) for now, (shape, _) in SHAPES.items()),
             ("TOK/S", "decode tokens a second, seen in the last ten seconds"),

@@ -1,4 +1,5 @@
-"""What is asked over HTTP at each address of a fleet: health, what runs there, its figures.
+"""What is asked over HTTP at each address of a fleet: health, what runs there, its figures; and on
+demand a token, or how the GPUs beneath are joined.
 
 Owns that two servers listed at one address are asked once, and the pause for a timed run. Emits
 through the services that it starts and by itself only what was asked for on demand.
@@ -18,11 +19,15 @@ from console.model.failure import WireError
 from console.model.fleet import Fleet, Server
 from console.model.mask import Masks
 from console.model.text import clean
+from console.services.engine import find, loaded
 from console.services.health import PATH, ask_once, health
+from console.services.probe import Probed, ask_token, probed_events
 from console.services.pulse import Pulse
 from console.services.running import Running
 from console.services.status import status
+from console.services.topology import joined
 from console.stream.events import Event
+from console.stream.host_events import GpusJoined
 from console.stream.server_events import HealthSeen
 from console.stream.timeline import Timeline
 from console.transport.http import Http
@@ -71,6 +76,36 @@ class Asking:
         seen = await ask_once(entry, self._http(server), self._pace, self._masks, path)
         self._timeline.emit(seen)
         return seen
+
+    async def ask_token(self, server: str) -> Probed:
+        """Have what runs at a server's address make one token; the result is also emitted.
+
+        Nothing else is on its way there meanwhile, and nothing is sent during a timed run.
+        """
+        leader = self._leader(server)
+        if leader in self._paused:
+            return Probed("", 0, "a timed run is on its way: nothing is sent")
+        place, http, pulse = self._addresses[leader], self._http(leader), self._pulses[leader]
+        async with pulse.health_turn, pulse.status_turn:
+            found = await find(place[0].url, http, self._pace.read_deadline_s)
+            if found.dialect is None:
+                return Probed("", 0, found.why, found.failure)
+            probed = await ask_token(place[0].url, http, found.dialect, found.model, self._pace)
+        names = [entry.name for entry in loaded(found, place)]
+        for event in probed_events(names, probed, self._masks):
+            self._timeline.emit(event)
+        return probed
+
+    async def read_topology(self, server: str) -> GpusJoined | str:
+        """How the GPUs of a server's host are joined, emitted too; or why that is not known.
+
+        Raises:
+            WireError: the host cannot be asked.
+        """
+        found = await joined(self._wire(server), self._pace, self._masks)
+        if isinstance(found, GpusJoined):
+            self._timeline.emit(found)
+        return found
 
     def follow_health(self, server: str) -> None:
         """Keep asking for health. Safe to repeat."""

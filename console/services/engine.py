@@ -16,6 +16,7 @@ from console.engines.arm import Running
 from console.engines.detect import Answer, Ask, detect
 from console.engines.dialect import Dialect
 from console.engines.eta import from_startup_times
+from console.model.failure import Failure
 from console.model.fleet import Engine, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
@@ -48,6 +49,7 @@ class Found:
     running: Running | None = None
     refused: tuple[str, int] | None = None
     answered: bool = True
+    failure: Failure | None = None
 
     @property
     def dialect(self) -> Dialect | None:
@@ -74,6 +76,7 @@ async def find(url: str, http: Http, deadline_s: float) -> Found:
         running,
         None if refused is None or refused[1] is None else (refused[0], refused[1]),
         answers["/v1/models"].code is not None,
+        answers["/v1/models"].failure,
     )
 
 
@@ -81,7 +84,8 @@ async def _ask(url: str, http: Http, path: str, deadline_s: float) -> Answer:
     try:
         got = await http.get(url.rstrip("/") + path, deadline_s=deadline_s, most_bytes=MOST_BYTES)
     except AnswerError as error:
-        return Answer(error.code if error.code != 200 else None, why=error.why)
+        code = error.code if error.code != 200 else None
+        return Answer(code, why=error.why, failure=error.kind)
     body = got.body.decode("utf-8", "replace")
     where = got.headers.get("location", "") if 300 <= got.code < 400 else ""
     why = f"redirects with {got.code} to {where}; not followed" if where else ""

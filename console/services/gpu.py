@@ -27,7 +27,7 @@ from console.services.gpu_script import apps_argv, fields_argv, query_argv
 from console.services.parts import Out, Parts
 from console.services.topology import joined
 from console.stream.events import Event
-from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen
+from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen, GpusJoined
 from console.transport.wire import Use, Wire
 
 _FIXED = ("memory_total_mib", "power_limit_w", "clock_max_mhz", "pcie_gen_max", "pcie_width_max")
@@ -106,7 +106,7 @@ async def _follow(
                 if not asked:
                     asked = True
                     seen = await joined(wire, pace, masks)
-                    if seen is not None:
+                    if isinstance(seen, GpusJoined):
                         yield seen
     finally:
         await parts.close()

@@ -93,7 +93,7 @@ class Watch:
         self._masks = masks
         self._running = Running(timeline.emit, clock, pace, masks)
         self._https: dict[str, Http] = {}
-        self._asking = Asking(
+        self.asking = Asking(
             fleet, self.wire_of, self.http, self._running, timeline, clock, pace, masks
         )
         self.environs = Environs(fleet, self.wire_of, self._running, timeline, clock, pace, masks)
@@ -129,31 +129,31 @@ class Watch:
 
     async def ask_health(self, server: str, path: str = PATH) -> HealthSeen:
         """Ask now and give the answer, which is also emitted; never a second request at a time."""
-        return await self._asking.ask_health(server, path)
+        return await self.asking.ask_health(server, path)
 
     def follow_health(self, server: str) -> None:
         """Keep asking for the health of what answers at a server's address. Safe to repeat."""
-        self._asking.follow_health(server)
+        self.asking.follow_health(server)
 
     async def stop_health(self, server: str) -> None:
         """Ask no more until told to."""
-        await self._asking.stop(server, "health")
+        await self.asking.stop(server, "health")
 
     def follow_status(self, server: str) -> None:
         """Find out what answers at a server's address and poll its figures. Safe to repeat.
 
         Waits for health: without that it asks nothing.
         """
-        self._asking.follow_status(server)
+        self.asking.follow_status(server)
 
     async def pause(self, server: str) -> None:
         """Send a server nothing, and have nothing on its way, until `resume`: for a timed run."""
-        await self._asking.pause(server)
+        await self.asking.pause(server)
         await self.environs.pause(server)
 
     def resume(self, server: str) -> None:
         """Ask again for what was asked before `pause`."""
-        self._asking.resume(server)
+        self.asking.resume(server)
         self.environs.resume(server)
 
     def follow_gpus(self, host: str) -> None:
@@ -193,7 +193,7 @@ class Watch:
         self, server: Server, source: LogSource, last_lines: int | None
     ) -> AsyncGenerator[Event, None]:
         known = self._timeline.state.logs.get(server.log_id)
-        asking, name = self._asking, server.name
+        asking, name = self.asking, server.name
         reading = Reading(
             server, self._timeline, self._clock, self._pace, self._masks, lambda: asking.doubt(name)
         )

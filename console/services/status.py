@@ -14,7 +14,7 @@ from console.model.mask import Masks
 from console.services.engine import find, found_events, loaded
 from console.services.figures import Polls
 from console.services.metrics import Poller, metrics
-from console.services.probe import by_health, probe
+from console.services.probe import ask_token, by_health, probed_events
 from console.services.pulse import Pulse
 from console.stream.events import Event
 from console.transport.http import Http
@@ -51,8 +51,8 @@ async def status(
         names = [entry.name for entry in loaded(found, entries)]
         if (another or pulse.gone > gone) and not by_health(dialect):
             async with pulse.status_turn:
-                told = await probe(names, entries[0].url, http, dialect, found.model, pace, masks)
-            for event in told:
+                probed = await ask_token(entries[0].url, http, dialect, found.model, pace)
+            for event in probed_events(names, probed, masks):
                 yield event
         gone = pulse.gone
         polls = Polls(names, said, masks)

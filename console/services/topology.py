@@ -1,10 +1,11 @@
-"""How the GPUs of a host are joined, asked once: it changes only with the machine.
+"""How the GPUs of a host are joined: asked once and on demand, as only the machine changes it.
 
 Owns the two calls and what of their matrices is kept. Fewer than two GPUs are joined by nothing.
 """
 
 from __future__ import annotations
 
+from console.engines.nvidia import explain
 from console.engines.topology import Matrix, parse_matrix
 from console.model.clock import Pace
 from console.model.mask import Masks
@@ -15,23 +16,27 @@ from console.stream.host_events import GpusJoined
 from console.transport.wire import Wire
 
 
-async def joined(wire: Wire, pace: Pace, masks: Masks) -> GpusJoined | None:
-    """Links and peer access of every pair; None where the tool gives no matrix.
+async def joined(wire: Wire, pace: Pace, masks: Masks) -> GpusJoined | str:
+    """Links and peer access of every pair; why not where the tool gives no matrix of several.
 
     Raises:
         WireError: the link was lost, or no answer came in time.
     """
-    links = await _matrix(wire, pace, links_argv())
-    if links is None or len(links.gpus) < 2:
-        return None
-    peers = await _matrix(wire, pace, peers_argv())
+    links, said = await _matrix(wire, pace, links_argv())
+    if links is None:
+        return said
+    if len(links.gpus) < 2:
+        return "there is one GPU: it is joined to none"
+    peers, _ = await _matrix(wire, pace, peers_argv())
     host = clean(wire.host.name, masks)
     return GpusJoined(host, _pairs(links, masks), _pairs(peers, masks) if peers else ())
 
 
-async def _matrix(wire: Wire, pace: Pace, argv: list[str]) -> Matrix | None:
+async def _matrix(wire: Wire, pace: Pace, argv: list[str]) -> tuple[Matrix | None, str]:
     done = await wire.run(argv, deadline_s=pace.read_deadline_s)
-    return parse_matrix(done.out.decode("utf-8", "replace"))
+    said = (done.out + done.err).decode("utf-8", "replace")
+    why = "this host has no nvidia-smi" if done.code == 127 else explain(said)
+    return parse_matrix(done.out.decode("utf-8", "replace")), why
 
 
 def _pairs(matrix: Matrix, masks: Masks) -> Pairs:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,3 +127,25 @@ async def test_the_screen_shows_standing_and_log_lines(
         for line in event.lines
     ]
     assert lines == slow_server.log.read_text().splitlines()
+
+
+async def test_a_script_has_a_real_server_make_one_token(
+    llama_server: Callable[..., LlamaServer], tmp_path: Path
+) -> None:
+    server = llama_server()
+    await server.ready()
+    fleet = fleet_file(tmp_path, server.url, None)
+    script = script_file(tmp_path, 'id = "token"\ngenerate = {}')
+    run = await asyncio.to_thread(console, tmp_path, "--fleet", fleet, "--script", script, "--json")
+    assert run.returncode == 0, run.stderr
+    step = next(
+        record
+        for record in map(json.loads, run.stdout.splitlines())
+        if record["event"] == "step" and "exit" in record
+    )
+    assert step["results"]["path"] == "/v1/completions"
+    assert step["results"]["wait_us"] > 0
+    server.kill()
+    run = await asyncio.to_thread(console, tmp_path, "--fleet", fleet, "--script", script)
+    assert run.returncode == 4
+    assert "no token: connection refused" in run.stdout + run.stderr

@@ -20,6 +20,7 @@ from console.stream.events import Event
 from console.stream.fact import Standing
 from console.stream.fold import fold_all
 from console.stream.host_events import GpuHeld, GpuListed, GpusAbsent, GpuSeen, GpusJoined
+from console.stream.joined import matrix_lines
 from console.stream.loads import load_known
 from console.stream.server_events import (
     ArgsSeen,
@@ -270,8 +271,10 @@ def test_a_gpu_at_rest_lets_its_link_sleep_and_reports_what_it_can() -> None:
 )
 def test_how_gpus_are_joined(links: dict[str, str], peers: dict[str, str], told: str) -> None:
     seen = GpuSeen(HOST, 0, figures(util_pct=0))
-    lines = gpus(seen, GpusJoined(HOST, pairs(**links), pairs(**peers)), room=160)
-    assert lines[-1] == told
+    joined = GpusJoined(HOST, pairs(**links), pairs(**peers))
+    lines = gpus(seen, joined, room=160)
+    assert told in lines
+    assert lines[lines.index(told) + 1 :] == matrix_lines(joined)
 
 
 def test_why_there_is_no_gpu() -> None:

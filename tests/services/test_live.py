@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,10 +18,11 @@ from console.model.mask import Masks
 from console.model.text import Clean
 from console.services.live import Watch, watch_fleet
 from console.stream.fact import Link
+from console.stream.host_events import GpusJoined
 from console.stream.logs import lines
 from console.stream.timeline import Timeline
 from tests.rig import http as rig
-from tests.rig.http import ScriptedHttp
+from tests.rig.http import Answer, ScriptedHttp
 from tests.rig.llama import LlamaServer
 from tests.rig.ports import free_port
 from tests.rig.sshd import Sshd
@@ -146,6 +148,62 @@ async def test_asking_now_uses_the_poll_that_runs(scripted_http: ScriptedHttp) -
         await watch.stop_health("base")
         scripted_http.default = rig.OK
         assert (await watch.ask_health("base", "/health_generate")).path == "/health_generate"
+
+
+async def test_a_token_on_demand_is_asked_alone_and_never_during_a_timed_run(
+    scripted_http: ScriptedHttp,
+) -> None:
+    scripted_http.default = Answer(404, b"{}")
+    scripted_http.paths = {
+        "/health": rig.OK,
+        "/v1/models": Answer(200, b'{"data":[{"id":"m","owned_by":"vllm"}]}'),
+        "/version": Answer(200, b'{"version":"0.30.1"}'),
+        "/metrics": Answer(200, b"vllm:num_requests_running 0\n", "text/plain"),
+        "/v1/completions": Answer(200, b'{"choices":[{"text":"x"}]}'),
+    }
+    fleet = fleet_of(Host("here"), scripted_http.url, None)
+    async with watching(fleet) as (watch, timeline):
+        await auntil(lambda: timeline.state.servers["base"].metric)
+        probed = await watch.asking.ask_token("base")
+        assert (probed.path, probed.why) == ("/v1/completions", "")
+        token = timeline.state.servers["base"].token
+        assert token is not None
+        assert token.source == "probe of /v1/completions"
+        assert scripted_http.max_in_flight == 1
+        scripted_http.paths["/v1/completions"] = rig.UNAUTHORIZED
+        assert (await watch.asking.ask_token("base")).why == "/v1/completions answers 401"
+        await watch.pause("base")
+        asked = len(scripted_http.requests)
+        assert (await watch.asking.ask_token("base")).why.startswith("a timed run is on its way")
+        assert len(scripted_http.requests) == asked
+        watch.resume("base")
+        scripted_http.paths.clear()
+        assert "no known engine" in (await watch.asking.ask_token("base")).why
+
+
+async def test_the_topology_on_demand(
+    scripted_http: ScriptedHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    matrix = "\\tGPU0\\tGPU1\\nGPU0\\tX\\t{word}\\nGPU1\\t{word}\\tX\\n"
+    links, peers = matrix.format(word="PIX"), matrix.format(word="OK")
+    tool.write_text(
+        f"#!/bin/sh\ncase \"$2\" in -m) printf '{links}' ;; *) printf '{peers}' ;; esac\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    fleet = fleet_of(Host("here"), scripted_http.url, None)
+    async with watching(fleet, on_demand=True) as (watch, timeline):
+        found = await watch.asking.read_topology("base")
+        assert isinstance(found, GpusJoined)
+        assert (found.links, found.peers) == ((("0-1", "PIX"),), (("0-1", "OK"),))
+        assert timeline.state.hosts["here"].joined is not None
+        tool.write_text("#!/bin/sh\nexit 127\n")
+        assert await watch.asking.read_topology("base") == "this host has no nvidia-smi"
+        tool.write_text("#!/bin/sh\necho No devices were found\n")
+        assert await watch.asking.read_topology("base") == "nvidia-smi finds no GPU"
+        tool.write_text("#!/bin/sh\nprintf '\\tGPU0\\nGPU0\\tX\\n'\n")
+        assert await watch.asking.read_topology("base") == "there is one GPU: it is joined to none"
 
 
 async def test_a_server_without_a_log_has_none_to_follow(scripted_http: ScriptedHttp) -> None:

@@ -424,7 +424,7 @@ async def test_a_server_that_came_up_is_asked_for_one_token(scripted_http: Scrip
         "/v1/models": Answer(200, listed),
         "/version": Answer(200, b'{"version":"0.30.1"}'),
         "/metrics": Answer(200, b"vllm:num_requests_running 0\n", PLAIN),
-        "/v1/completions": Answer(200, b"{}"),
+        "/v1/completions": Answer(200, b'{"choices":[{"text":"x"}]}'),
     }
     async with watching(base(scripted_http.url)) as seen:
         await auntil(lambda: len(seen.metrics) > 1)
@@ -442,11 +442,18 @@ async def test_a_server_that_came_up_is_asked_for_one_token(scripted_http: Scrip
         assert token.source == "probe of /v1/completions"
         asked = [json.loads(r.body) for r in scripted_http.requests if r.method == "POST"]
         assert asked == [{"model": "m", "prompt": "1", "max_tokens": 1, "temperature": 0}]
-        scripted_http.paths["/v1/completions"] = rig.BROKEN
+        scripted_http.paths["/v1/completions"] = Answer(200, b"{}")
         seen.pulse.saw(DOWN)
         seen.pulse.saw(UP)
         await auntil(lambda: seen.notices)
-        assert seen.notices == ["no token for the generate probe: /v1/completions answers 500"]
+        assert seen.notices[0] == (
+            "no token for the generate probe: /v1/completions answers 200 without a completion"
+        )
+        scripted_http.paths["/v1/completions"] = rig.BROKEN
+        seen.pulse.saw(DOWN)
+        seen.pulse.saw(UP)
+        await auntil(lambda: len(seen.notices) == 2)
+        assert seen.notices[1] == "no token for the generate probe: /v1/completions answers 500"
 
 
 async def test_polls_keep_their_distance() -> None:
