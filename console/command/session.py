@@ -16,7 +16,7 @@ from console.session.journal import NotASession
 
 VERBS = {
     "info": "what the session holds",
-    "export": "JSON lines, CSV of its series, or a page of evidence",
+    "export": "JSON lines, CSV of its series, a page of evidence, or a picture",
     "diff": "what differs between two sessions",
     "scrub": "write it anew without secrets that were learned late",
     "to-script": "what was done that night, as a script",

@@ -12,8 +12,9 @@ from console.model.exits import Exit
 from console.session.evidence import evidence
 from console.session.export import json_lines, series_csv
 from console.session.journal import Journal
+from console.session.picture import picture
 
-FORMS = ("jsonl", "csv", "markdown")
+FORMS = ("jsonl", "csv", "markdown", "svg")
 
 
 def main(argv: Sequence[str]) -> Exit:
@@ -25,7 +26,8 @@ def main(argv: Sequence[str]) -> Exit:
         dest="form",
         choices=FORMS,
         default="markdown",
-        help="jsonl: every event; csv: every series; markdown: a page of evidence (default)",
+        help="jsonl: every event; csv: every series; markdown: a page of evidence (default); "
+        "svg: standings, acts and figures in one picture",
     )
     add_output(parser)
     options = parser.parse_args(argv)
@@ -35,6 +37,8 @@ def main(argv: Sequence[str]) -> Exit:
             lines = json_lines(journal)
         case "csv":
             lines = series_csv(journal)
+        case "svg":
+            lines = iter(picture(journal).splitlines())
         case _:
             lines = evidence(journal, is_grave)
     write(lines, options.output)

@@ -57,6 +57,11 @@ class Playback(Protocol):
         """Whether time moves."""
         ...
 
+    @property
+    def skipped(self) -> str:
+        """`148 s skipped` for a moment after an idle cut; else nothing."""
+        ...
+
     def notches(self) -> Sequence[tuple[int, str]]:
         """What the bar shows: (microseconds, `act` | `error` | `gap` | `marker`)."""
         ...

@@ -28,13 +28,19 @@ def bar_spans(
     playing: bool,
     notches: Sequence[tuple[int, str]],
     room: int,
+    skipped: str = "",
 ) -> Spans:
-    """One line, exactly `room` cells: state, position, track with notches, length, legend."""
+    """One line, exactly `room` cells: state, position, track with notches, length, legend.
+
+    Args:
+        skipped: what an idle cut left out just now, `148 s skipped`.
+    """
     sign = "▶" if playing else "‖"
     head = (
         Span(" REPLAY ", Role.WARNING),
         Span(f"{sign} x{speed:g}".ljust(8), Role.STRONG),
         Span(clock(now_us) + " "),
+        *((Span(f"» {skipped} ", Role.NOTE),) if skipped else ()),
     )
     tail = (Span(" " + clock(length_us)),)
     kinds = [kind for kind in NOTCHES if any(kind == k for _, k in notches)]

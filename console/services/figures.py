@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from console.engines.answers import Loads
 from console.engines.growth import acceptance, cache_hit, latency, live_tok_s, was_reset
@@ -144,7 +145,12 @@ class Polls:
             found["busy_s"] = (now.at_us - self._busy_us) / US_PER_S
         if self._quiet_us is not None and now.made:
             found["quiet_s"] = (now.at_us - self._quiet_us) / US_PER_S
-        return tuple((Clean(name), value) for name, value in found.items())
+        return tuple((Clean(name), _short(value)) for name, value in found.items())
+
+
+def _short(value: float) -> float:
+    """Whole numbers as they are, others to eight digits: what comes after is no measurement."""
+    return value if not isfinite(value) or value == int(value) else float(f"{value:.8g}")
 
 
 def _moved(before: Reading, now: Reading) -> bool:

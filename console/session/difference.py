@@ -141,14 +141,15 @@ def _rates(state: State) -> dict[str, str]:
     """The newest valid benchmark of each server: mean and number of its runs."""
     found: dict[str, str] = {}
     for bench in state.benches.values():
-        rates = _runs(bench)
+        rates = rates_of(bench)
         if bench.started is not None and bench.finished and bench.finished.valid and rates:
             name = f"{plain(bench.started.server)} {bench.started.arm.value}"
             found[name] = f"{fmean(rates):.2f} ({len(rates)} runs)"
     return found
 
 
-def _runs(bench: Bench) -> list[float]:
+def rates_of(bench: Bench) -> list[float]:
+    """The decode rates of the runs that count."""
     return [
         run.decode_tok_s
         for run in bench.runs

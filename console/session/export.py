@@ -17,6 +17,7 @@ from console.session.journal import Journal
 from console.session.words import as_record
 from console.stream.events import Event
 from console.stream.fact import Figures
+from console.stream.fold import whole
 from console.stream.host_events import GpuSeen
 from console.stream.run_events import RunMeasured
 from console.stream.server_events import HealthSeen, MetricSeen, TokenSeen
@@ -41,6 +42,7 @@ def series_csv(journal: Journal) -> Iterator[str]:
     """
     yield _row(COLUMNS)
     opened: datetime | None = None
+    metrics: dict[str, MetricSeen] = {}
     for number in range(len(journal.index)):
         if journal.index.kind_of(number) not in _KINDS:
             continue
@@ -50,6 +52,8 @@ def series_csv(journal: Journal) -> Iterator[str]:
         if isinstance(event, SessionOpened):
             opened = _began(event)
             continue
+        if isinstance(event, MetricSeen):
+            event = metrics[event.server] = whole(metrics.get(event.server), event)
         for subject, name, value in _samples(event):
             utc = _utc(opened, event.t_us)
             yield _row((str(event.t_us), utc, _cell(subject), _cell(name), repr(value)))

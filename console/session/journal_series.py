@@ -9,6 +9,7 @@ from __future__ import annotations
 from console.model.clock import US_PER_S
 from console.model.text import Clean
 from console.session.journal import Journal
+from console.stream.fold import whole
 from console.stream.series import Samples
 from console.stream.server_events import MetricSeen, TokenSeen
 
@@ -29,10 +30,12 @@ def look_back(samples: Samples, journal: Journal, number: int, at_us: int) -> No
             break
         if index.kind[place] in wanted:
             found.append(place)
+    metrics: dict[str, MetricSeen] = {}
     for place in reversed(found):
         event = journal.event(place)
         if isinstance(event, MetricSeen):
-            samples.take(event.server, index.t_us[place], event.figures)
+            metric = metrics[event.server] = whole(metrics.get(event.server), event)
+            samples.take(event.server, index.t_us[place], metric.figures)
         elif isinstance(event, TokenSeen) and event.decode_tok_s is not None:
             figure = ((Clean("decode_tok_s"), event.decode_tok_s),)
             samples.take(event.server, index.t_us[place], figure)

@@ -14,11 +14,12 @@ from pathlib import Path
 from console.model.clock import Clock, Pace
 from console.model.text import Clean
 from console.session.blocks import SCHEMA_LINE, block
+from console.session.changed import Changes
 from console.stream.codec import KIND_OF, encode, quote
 from console.stream.events import Event
 from console.stream.fact import NOTHING, Recording
 from console.stream.run_events import ActAdvanced, ActFinished, ActRequested, BenchFinished
-from console.stream.server_events import LogAdvanced
+from console.stream.server_events import LogAdvanced, MetricSeen
 from console.stream.session_events import (
     EventsDropped,
     MarkerPut,
@@ -56,6 +57,7 @@ class Recorder:
         self._queued_lines = 0
         self._dropped = 0
         self._seek_at = SEEK_GROWTH
+        self._changes = Changes()
         self.size = 0
         try:
             self._write(SCHEMA_LINE)
@@ -93,7 +95,7 @@ class Recorder:
                 event, state = self._queue.popleft()
                 if isinstance(event, LogAdvanced):
                     self._queued_lines -= event.count
-                self._write(block(KIND_OF[type(event)], encode(event)))
+                self._write(block(KIND_OF[type(event)], encode(self._written(event, state))))
                 durable = durable or isinstance(event, _DURABLE)
                 if self.size >= self._seek_at:
                     self._write_seek(event, state)
@@ -115,6 +117,12 @@ class Recorder:
             except OSError as error:
                 self._stop(error)
             self._shut()
+
+    def _written(self, event: Event, state: State) -> Event:
+        """The event as the file keeps it."""
+        if not isinstance(event, MetricSeen):
+            return event
+        return self._changes.of(state.servers[event.server].metric or event)
 
     def _write_seek(self, event: Event, state: State) -> None:
         """The latest event of each cell again, by the same codec, as one block."""

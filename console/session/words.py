@@ -34,7 +34,7 @@ def as_record(event: Event) -> dict[str, object]:
     }
     for field in fields(event):
         value = getattr(event, field.name)
-        if field.name in ("seq", "t_us") or value is None:
+        if field.name in ("seq", "t_us") or value is None or (field.name == "since" and not value):
             continue
         named = "Pairs" in str(field.type) or "Figures" in str(field.type)
         record[field.name] = _pairs(value) if named else _data(value)
@@ -61,7 +61,7 @@ def told(event: Event) -> Iterator[str]:
     """The event in lines for a terminal: position, kind, subject, then what it says."""
     record = as_record(event)
     stamp = position(event.t_us)
-    subject = " ".join(str(record[name]) for name in _SUBJECTS if name in record)
+    subject = " ".join(str(record[name]) for name in _SUBJECTS if record.get(name))
     match event:
         case LogAdvanced():
             for line in event.lines:

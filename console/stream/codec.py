@@ -23,6 +23,7 @@ KIND_OF: dict[type[Fact], str] = {cls: kind for kind, cls in KINDS.items()}
 BULK = "lines"
 """The only bulk array; a block's last key."""
 
+_EXACT = 2.0**53
 _MASKS = Masks()
 
 
@@ -70,7 +71,10 @@ def decode(kind: str, table: Mapping[str, object]) -> Event:
 
 def _number(value: float) -> str:
     if math.isfinite(value):
-        return repr(float(value))
+        # A whole number needs no point: every reader takes it for a figure all the same.
+        return (
+            str(int(value)) if value == int(value) and abs(value) < _EXACT else repr(float(value))
+        )
     return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
 
 

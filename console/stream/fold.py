@@ -85,6 +85,14 @@ def _put(table: Mapping[K, V], key: K, value: V, most: int = 0) -> Mapping[K, V]
     return new
 
 
+def whole(before: s.MetricSeen | None, event: s.MetricSeen) -> s.MetricSeen:
+    """The reading with all its figures; with those it tells, where the one before is missing."""
+    if not event.since:
+        return event
+    known = before.figures if before is not None and before.seq == event.since else ()
+    return replace(event, figures=tuple({**dict(known), **dict(event.figures)}.items()), since=0)
+
+
 def _server(servers: Mapping[str, Server], event: ServerEvent) -> Mapping[str, Server]:
     old = servers.get(event.server, Server())
     match event:
@@ -107,7 +115,7 @@ def _server(servers: Mapping[str, Server], event: ServerEvent) -> Mapping[str, S
         case s.ConditionSeen():
             new = replace(old, condition=event)
         case s.MetricSeen():
-            new = replace(old, metric=event)
+            new = replace(old, metric=whole(old.metric, event))
         case s.TokenSeen():
             new = replace(old, token=event)
         case s.EnvRead():

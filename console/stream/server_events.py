@@ -122,11 +122,17 @@ class ConditionSeen(Fact):
 
 @dataclass(frozen=True, slots=True)
 class MetricSeen(Fact):
-    """One reading of a server's figures under canonical names; what is not exported is absent."""
+    """One reading of a server's figures under canonical names; what is not exported is absent.
+
+    Attributes:
+        since: number of the reading before, which holds every figure that did not change; 0 for a
+            whole reading. Only session files hold others.
+    """
 
     server: Clean
     source: Clean
     figures: Figures
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

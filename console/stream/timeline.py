@@ -120,7 +120,8 @@ class Timeline:
                 if isinstance(self.logs, Ring):
                     self.logs.take(event)
             case MetricSeen():
-                self.samples.take(event.server, event.t_us, event.figures)
+                metric = self.state.servers[event.server].metric
+                self.samples.take(event.server, event.t_us, metric.figures if metric else ())
             case TokenSeen() if event.decode_tok_s is not None:
                 figure = ((Clean("decode_tok_s"), event.decode_tok_s),)
                 self.samples.take(event.server, event.t_us, figure)

@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from math import inf, nan
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -22,6 +24,7 @@ from tests.command.running import ROOT, STORY, golden, run
 from tests.rig.waiting import until
 from tests.session.writing import Writing, c
 
+SVG = "{http://www.w3.org/2000/svg}"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -38,6 +41,30 @@ def test_the_page_of_evidence_of_the_story(capsys: Capture) -> None:
     done = run(capsys, "session", "export", STORY)
     golden("story.md", done.out)
     assert (done.code, done.err) == (0, "")
+
+
+def test_the_picture_of_the_story(capsys: Capture) -> None:
+    done = run(capsys, "session", "export", STORY, "--as", "svg")
+    golden("story.svg", done.out)
+    assert (done.code, done.err) == (0, "")
+    texts = [element.text for element in ElementTree.fromstring(done.out).iter(f"{SVG}text")]
+    assert {"62.9 baseline", "75.0 speculative", "90 believed, not measured"} <= set(texts)
+    assert "the 90 tok/s that was believed is an assumption, not a baseline" in texts
+
+
+def test_no_text_of_a_session_becomes_markup_in_its_picture(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    evil = '</text><script>alert(1)</script><a href="http://x">\x1b]52;c;eA==\x07&'
+    writing = Writing(tmp_path / "s.toml")
+    writing.emit(
+        BenchStarted(c(evil), c(evil), Arm.BASELINE, 1, c("quick"), (), c("w")),
+        *(RunMeasured(c(evil), n, decode_tok_s=rate) for n, rate in enumerate((inf, nan, -1.0, 5))),
+    )
+    done = run(capsys, "session", "export", writing.close(), "--as", "svg")
+    tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(done.out).iter()}
+    assert tags <= {"svg", "rect", "text", "title", "line", "circle"}
+    assert not [char for char in done.out if ord(char) < 32 and char != "\n"]
 
 
 def test_json_lines_hold_every_event_and_every_line(capsys: Capture) -> None:

@@ -104,6 +104,9 @@ def test_utc_follows_the_last_pairing() -> None:
 def test_bar_shows_position_and_notches() -> None:
     notches = [(0, "act"), (50, "gap"), (50, "error"), (50, "act"), (99, "marker")]
     told = plain_text(bar_spans(25_000_000, 100_000_000, 4, True, [], 60))
+    leapt = plain_text(bar_spans(25_000_000, 100_000_000, 4, True, [], 60, "148 s skipped"))
+    assert "» 148 s skipped " in leapt
+    assert len(leapt) == len(told) == 60
     assert told.startswith(" REPLAY ▶ x4    00:00:25 ━")
     assert told.endswith(" 00:01:40")
     track = told[25:-9]

@@ -112,6 +112,7 @@ def test_no_bytes_after_the_header_give_a_traceback(tmp_path: Path, parts: list[
         ("session", "export", path),
         ("session", "export", path, "--as", "jsonl"),
         ("session", "export", path, "--as", "csv"),
+        ("session", "export", path, "--as", "svg"),
         ("session", "to-script", path),
         ("session", "diff", path, path),
         ("session", "scrub", path, tmp_path / f"n{next(_NUMBERS)}.toml", "--redact", "strict"),

@@ -54,6 +54,7 @@ class Player:
     speed: float = 1.0
     playing: bool = False
     points: Sequence[tuple[int, str]] = ()
+    skipped: str = ""
 
     def notches(self) -> Sequence[tuple[int, str]]:
         return self.points

@@ -20,5 +20,6 @@ class Replay(Line):
                 playback.playing,
                 playback.notches(),
                 self.size.width,
+                playback.skipped,
             )
         )
