@@ -6,6 +6,7 @@ findings. Sources: param.cc, topo.cc, paths.cc, tuning.cc of 2.3.5 to 2.31, and 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from enum import Enum
 
@@ -90,7 +91,7 @@ def read_integer(variable: Variable, value: str, version: Version) -> Reading:
 
 
 def _word_as_number(value: str, version: Version) -> Reading:
-    word = value.strip().strip("\"'").lower()
+    word = unicodedata.normalize("NFKC", value).strip(" \t\n\v\f\r\"'“”‘’").lower()
     meant = "1" if word in _YES else "0" if word in _NO else ""
     if not meant and leading_integer(word)[0] is not None:
         meant = word

@@ -24,7 +24,7 @@ MAX_LINE = 4095
 MAX_PART = 1023
 """Characters NCCL reads of a line, and of a name or value."""
 
-_EXPORTED = re.compile(r"export\s+(NCCL_[A-Z0-9_]+)\s*")
+_LED = re.compile(r"(\S+)\s+(NCCL_[A-Z0-9_]+)\s*")
 
 
 def read_conf(text: str, first: int, context: Context) -> Iterator[Item]:
@@ -46,7 +46,7 @@ def _entry(
     name: str, value: str, line: int, context: Context, seen: dict[str, int]
 ) -> Iterator[Item]:
     bare = name.strip()
-    exported = _EXPORTED.fullmatch(bare)
+    led = _LED.fullmatch(bare)
     if NAME.fullmatch(name):
         # Only a source that writes the file can still fill in a template.
         holed = bool(context.target) and ("{{" in value or PLACEHOLDER.fullmatch(value))
@@ -60,9 +60,9 @@ def _entry(
         if len(value) > MAX_PART:
             why = f"NCCL reads {MAX_PART} characters of a value"
             yield Problem(Severity.WARNING, (name,), (line,), why)
-    elif exported is not None:
-        why = f"no export in a conf file: the variable set is called {name!r}"
-        yield from refused(exported[1], value.strip(), (line,), why)
+    elif led is not None:
+        why = f"no {led[1]} in a conf file: the variable set is called {name!r}"
+        yield from refused(led[2], value.strip(), (line,), why)
     elif NAME.fullmatch(bare):
         why = f"conf files do not trim: the variable set is called {name!r}"
         yield from refused(bare, value.strip(), (line,), why)

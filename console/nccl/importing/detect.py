@@ -40,6 +40,10 @@ _NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(.*[./-])?nccl[\w.-]*\.conf$", "nccl.conf"),
         (r"(.*[._-])?environ$", "proc-environ"),
         (r".*(\.env|\.env\.[\w-]+|_env|/environment|\benvironment)$", "env"),
+        (
+            r"(.*[._-])?env(ironment)?(file|vars?)?([._-](list|file|vars?))?$",
+            "env",
+        ),
         (r".*environment\.d/.*\.conf$", "env"),
         (r".*(history|_hist|\.histfile)[\w.]*$", "history"),
         (r".*\.(sh|bash|zsh|ksh|fish|csh|tcsh|sbatch|slurm|pbs|lsf|job|bat|cmd|ps1)$", "shell"),
@@ -140,18 +144,23 @@ def detect(name: str, text: str, data: bytes | None = None) -> str:
     return _text_format(head)
 
 
+def is_assignments(text: str) -> bool:
+    """Whether every line is NAME=value, a comment or blank."""
+    rows = [row for row in text.split("\n") if row.strip()]
+    return bool(rows) and all(re.match(r"\s*(#|[A-Za-z_]\w*=)", row) for row in rows)
+
+
 def _text_format(text: str) -> str:
     rows = [row for row in text.split("\n") if row.strip()]
     if not rows:
         return "markdown"
-    plain = sum(bool(re.match(r"\s*(#|[A-Za-z_]\w*=)", row)) for row in rows)
     commands = sum(
         bool(re.match(r"\s*(#|export |setenv |[A-Za-z_]\w*=|python|docker |srun )", row))
         for row in rows
     )
     if "```" in text or re.search(r"^#{1,3} \S.*\n\s*\n", text, re.MULTILINE):
         return "markdown"
-    if plain == len(rows):
+    if is_assignments(text):
         return "env"
     if commands == len(rows) or (_EXPORT.search(text) and commands * 2 > len(rows)):
         return "shell"

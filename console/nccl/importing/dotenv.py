@@ -22,6 +22,7 @@ from console.nccl.importing.prose import scan
 from console.nccl.importing.shell_text import default_of
 
 _ENTRY = re.compile(r"\s*(export\s+)?([\"']?)(NCCL_[A-Z0-9_]+)\2(\s*)([=:])([ \t]*)(.*)", re.DOTALL)
+_LED = re.compile(r"\s*(set|setenv|declare -x|env|Environment=?)\s+(NCCL_[A-Z0-9_]+)[= ](.*)")
 _LONE = re.compile(r"\s*(export\s+)?(NCCL_[A-Z0-9_]+)\s*")
 _EXPANDS = re.compile(r"\$[A-Za-z_{(]")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "'": "'", "$": "$"}
@@ -55,6 +56,9 @@ def read_dotenv(text: str, first: int, context: Context) -> Iterator[Item]:
                     yield from refused(entry[3], value[1:], (line,), why)
                     continue
             yield from _entry(entry, value, line, context)
+        elif (led := _LED.match(row)) is not None:
+            why = f"{led[1]} means nothing here: compose refuses the file, dotenv skips the line"
+            yield from refused(led[2], led[3].strip(), (line,), why)
 
 
 def _closed(value: str) -> bool:

@@ -19,6 +19,7 @@ from console.nccl.importing.found import (
     Problem,
     State,
     lose,
+    refused,
     restate,
 )
 from console.nccl.importing.shell import Script, read_shell
@@ -41,6 +42,10 @@ _ENVIRONMENTS = re.compile(
 _FILES = re.compile(r"(env_file|envFile|env_files|configMapRef|secretRef|envFrom)$")
 _HOLDERS = re.compile(r"args|arguments|opts|options|flags|env|cmd|command|params|extra|line", re.I)
 _PATTERNS = frozenset({"regexp", "search_string", "regex", "insertafter", "insertbefore"})
+_ABOUT = frozenset({"labels", "annotations", "matchLabels", "metadata", "tags"})
+"""Maps that describe something and set nothing."""
+
+_BLANKS = re.compile(r"\s*(NCCL_[A-Z0-9_]+)(\s*)=(\s*)(.*)", re.DOTALL)
 _FILE_NAME = re.compile(r"[\w./-]*\.(conf|env|sh|service|py|bash|json)$|\.?bashrc$|.*/environment$")
 
 
@@ -76,7 +81,7 @@ class Tree:
             self.context = replace(self.context, conditional=True)
         seen: dict[str, int] = {}
         for key, value in node.entries:
-            if key.text in used or key.text in _PATTERNS:
+            if key.text in used or key.text in _PATTERNS or key.text in _ABOUT:
                 continue
             if NAME.fullmatch(key.text):
                 yield from self._entry(key, value, path)
@@ -196,6 +201,9 @@ class Tree:
             yield Found(
                 item.text, State.UNRESOLVED, (item.line,), scope=context.scope, from_caller=True
             )
+        elif _ENVIRONMENTS.match(last) and (torn := _BLANKS.fullmatch(item.text)) is not None:
+            why = f"blanks are part of the name: the variable set is called {name!r}"
+            yield from refused(torn[1], torn[4], (item.line,), why)
         elif PAIR.search(item.text):
             inner = replace(context, loose=True, via=last)
             yield from read_shell(self._text(item.text), item.line, inner)
@@ -205,13 +213,14 @@ class Tree:
         target = node.text("dest", "path", "destfile", "mountPath")
         if not target:
             return frozenset()
-        body = node.get("content", "block", "line")
-        pattern = re.search(r"NCCL_[A-Z0-9_]+(?==)", node.text("regexp"))
+        named = ("content", "block", "line", *(("value",) if node.get("option") else ()))
+        body = node.get(*named)
+        pattern = re.search(r"NCCL_[A-Z0-9_]*[A-Z0-9](?![A-Z0-9_])", node.text("regexp"))
         if body is None and pattern is not None and node.text("state") == "absent":
             line = next(key.line for key, _ in node.entries if key.text == "regexp")
             yield Found(pattern[0], State.UNSET, (line,), target=target)
         if not isinstance(body, Scalar) or "NCCL_" not in body.text:
-            return frozenset({"line", "block", "content"}) if node.get("regexp") else frozenset()
+            return frozenset(named) if node.get("regexp") else frozenset()
         items = read_written(
             body.text.rstrip("\n"), body.line, target, self._context(()), open_text=False
         )
@@ -220,7 +229,7 @@ class Tree:
                 yield Found(item.name, State.UNSET, item.lines, target=target)
         else:
             yield from items
-        return frozenset({"content", "block", "line"})
+        return frozenset(named)
 
 
 def _joined(scalar: Scalar) -> str:

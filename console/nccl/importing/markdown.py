@@ -48,6 +48,8 @@ _LANGUAGES = {
     **dict.fromkeys(("python", "py", "python3"), "python"),
     **dict.fromkeys(("diff", "patch"), "diff"),
     **dict.fromkeys(("yaml", "yml", "compose"), "yaml"),
+    **dict.fromkeys(("toml", "hcl", "terraform", "nix", "makefile", "make"), "config"),
+    **dict.fromkeys(("md", "markdown"), "markdown"),
     "log": "log",
     "nccl.conf": "nccl.conf",
 }
@@ -111,7 +113,7 @@ class Reader:
 
         if self.context.depth >= MAX_DEPTH:
             return
-        plain = [_PROMPT.sub(r"\1", row.removesuffix("\r")) for row in rows]
+        plain = _typed(rows)
         text = "\n".join(plain)
         kind = _LANGUAGES.get(language, "")
         sniffed = fragment_format(text)
@@ -215,6 +217,19 @@ class Reader:
         rows = [re.sub(r"^(?: {4}|\t)", "", row) for row in self.rows[start:stop]]
         yield from self._block(rows, start, "")
         self.at = stop - 1
+
+
+def _typed(rows: list[str]) -> list[str]:
+    """The rows without prompts: the shell's own, and the > before what a backslash goes on to."""
+    typed: list[str] = []
+    prompted = False
+    for row in rows:
+        bare = row.removesuffix("\r")
+        text, found = _PROMPT.subn(r"\1", bare)
+        more = bool(typed) and typed[-1].endswith("\\") and prompted and bare.startswith("> ")
+        typed.append(bare[2:] if more else text)
+        prompted = bool(found) or more
+    return typed
 
 
 def _shell_like(rows: list[str]) -> bool:

@@ -4,6 +4,7 @@ A value ends where a reader would end it; what only stands for a value stays unr
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from console.nccl.importing.found import NAME, PLACEHOLDER, Found, State
@@ -21,13 +22,16 @@ _OPEN = (
     r"|\$\{[^\n{}]{0,200}(?:\$\{[^\n{}]{0,200}\}[^\n{}]{0,200})?\}|\$\([^\n]{0,400}?\)"
     r"|\{\{[^\n{}]{0,200}\}\})"
 )
-_NEXT = r"[,;](?=NCCL_[A-Z])"
+_NEXT = r"[,;](?=NCCL_[A-Z])|/(?=NCCL_[A-Z0-9_]+=)|\]\("
 _STOP = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>{_FULL_WIDTH}{_CJK}])")
 _STOP_FOREIGN = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>{_FULL_WIDTH}])")
 _STOP_CODE = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>])")
 _FOREIGN = re.compile(rf"[{_CJK}]")
 _TRAILING = ".,;:!?)]}\"'*~|\\"
 _SMART = "“”„‟‘’«»‹›"
+_UNKNOWN = re.compile(r"[NXKM]")
+"""A letter as sentences use it for any number."""
+
 _CHOICE = re.compile(r"[0-9]+(?:/[0-9]+)+")
 
 
@@ -37,9 +41,15 @@ def scan(text: str, line: int, *, code: bool = False, scope: str = "") -> Iterat
     found = _START.search(text)
     while found is not None:
         value, end, whole = _value(text, found.end(), code)
-        if value or whole:
+        if (value or whole) and not _in_address(text, found.start()):
             yield _place(found[1], value, line, scope, whole)
         found = _START.search(text, max(end, found.end()))
+
+
+def _in_address(text: str, at: int) -> bool:
+    """Whether the pair is part of a URL."""
+    begin = max(text.rfind(blank, 0, at) for blank in " \t`\"'|")
+    return "://" in text[begin + 1 : at]
 
 
 def _place(name: str, value: str, line: int, scope: str, whole: bool) -> Found:
@@ -79,12 +89,18 @@ def _value(text: str, at: int, code: bool) -> tuple[str, int, bool]:
     kept = text[at : max(at + len(kept), kept_to)]
     if not kept and value and set(value) <= set(".?*"):
         kept = value
+    rest = text[at + len(kept) : stop]
+    for left, right in ("[]", "()", "{}"):
+        if rest.startswith(right) and kept.count(left) > kept.count(right):
+            kept += right
     return kept, stop, False
 
 
 def is_open(name: str, value: str) -> bool:
     """Whether a value only stands for one: a placeholder, an expansion, a choice."""
-    if PLACEHOLDER.fullmatch(value) or "$" in value or "`" in value or "{{" in value:
+    if PLACEHOLDER.fullmatch(value) or _UNKNOWN.fullmatch(value):
+        return not unicodedata.normalize("NFKC", value).isascii() or value.isascii()
+    if "$" in value or "`" in value or "{{" in value:
         return True
     if "<" in value and ">" in value:
         return True

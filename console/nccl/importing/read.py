@@ -4,7 +4,11 @@ raises on any content, never runs or expands anything, and says how much it left
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
+from console.nccl.catalogue import lookup
+from console.nccl.finding import Severity
 from console.nccl.importing.detect import FORMATS, detect
 from console.nccl.importing.environ import read_environ
 from console.nccl.importing.found import (
@@ -20,6 +24,10 @@ from console.nccl.importing.grammars import read_all
 from console.nccl.importing.log import log_version
 from console.nccl.importing.systemd import Reset
 
+_PREFIX = re.compile(
+    r"(?<![A-Za-z0-9_])(NCLL|NCC|NCL|NCCLL|NCCCL|NNCCL|CNCL|NCCI|NCLC)_([A-Z0-9_]+)(?==)"
+)
+_MOST_MISSPELT = 200
 _ORDER = {"markdown": "", "diff": "", "log": "", "json": "", "nccl.conf": "first"}
 _DIALECTS = (
     (r"\.(bat|cmd)$", "cmd"),
@@ -68,6 +76,7 @@ def _collect(text: str, file: str, kind: str, context: Context) -> Imported:
             found = [_cleared(one, item.line) for one in found]
         else:
             elsewhere.append(item)
+    problems.extend(_misspelt(text))
     return Imported(
         file,
         kind,
@@ -79,6 +88,16 @@ def _collect(text: str, file: str, kind: str, context: Context) -> Imported:
         reset_lines=tuple(resets),
         dropped=dropped,
     )
+
+
+def _misspelt(text: str) -> Iterator[Problem]:
+    """Names whose prefix alone is wrong: no loader and no library ever says a word about them."""
+    for found in islice(_PREFIX.finditer(text), _MOST_MISSPELT):
+        meant = f"NCCL_{found[2]}"
+        if lookup(meant) is not None:
+            line = text.count("\n", 0, found.start()) + 1
+            why = f"no variable of NCCL: {meant} is meant?"
+            yield Problem(Severity.WARNING, (f"{found[1]}_{found[2]}",), (line,), why)
 
 
 def _cleared(one: Found, line: int) -> Found:

@@ -21,6 +21,7 @@ from console.nccl.importing.found import (
     restate,
 )
 from console.nccl.importing.prose import scan
+from console.nccl.importing.shell_declare import NOT_EXPORTED
 from console.nccl.importing.shell_env import ANY_ASSIGNED, assigned, place
 from console.nccl.importing.shell_lex import Lexer
 from console.nccl.importing.shell_syntax import Builder, Command
@@ -29,7 +30,6 @@ from console.nccl.importing.shell_text import Comment, Piece, Token, Word, defau
 _DIRECTIVE = re.compile(r"#(SBATCH|PBS|BSUB|\$|COBALT|FLUX:?)\s")
 _WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _ASSIGNING = re.compile(r"\$\{(NCCL_[A-Za-z0-9_]+):?=")
-_NOT_EXPORTED = "a shell variable, never exported: not in the environment of the server"
 
 
 class Script:
@@ -71,9 +71,7 @@ class Script:
             for index in indices:
                 one = self.items[index]
                 if isinstance(one, Found) and one.state is State.LOST:
-                    self.items.append(
-                        Problem(Severity.WARNING, (one.name,), one.lines, _NOT_EXPORTED)
-                    )
+                    self.items.append(Problem(Severity.WARNING, (one.name,), one.lines, one.why))
         return self.items
 
     def _comment(self, comment: Comment) -> None:
@@ -123,6 +121,8 @@ class Script:
             self._add(item)
 
     def _add(self, item: Item) -> None:
+        if isinstance(item, Found) and item.why in NOT_EXPORTED:
+            self.pending.setdefault(item.name, []).append(len(self.items))
         self.items.append(item)
 
     def nested(self, text: str, line: int, context: Context) -> Iterator[Item]:
@@ -156,8 +156,7 @@ class Script:
         one = place(name, value, context)
         inherited = name in self.exported or self.all_exported or context.loose
         if one.state is State.SET and not inherited and "ENV_NCCL" not in word.text:
-            self.pending.setdefault(name, []).append(len(self.items))
-            one = replace(one, state=State.LOST, scope="", why=_NOT_EXPORTED)
+            one = replace(one, state=State.LOST, scope="", why=NOT_EXPORTED[0])
         elif inherited:
             self.exported.add(name)
         self._add(one)

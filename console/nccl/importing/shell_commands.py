@@ -47,6 +47,11 @@ _SUDO_WITH_VALUE = frozenset(
 )
 
 
+_GLUED = re.compile(
+    r"(export|declare|typeset|set|setenv|env)[\u00a0\u2000-\u200b\u202f\u3000]+"
+    r"(NCCL_[A-Z0-9_]+)=?(.*)",
+    re.DOTALL,
+)
 _JSON = re.compile(r"(?:^|=)\s*\{\s*\"")
 _MAX_HOPS = 20
 """Commands that may start one another (env, sudo, nohup ...) within one line."""
@@ -78,7 +83,13 @@ def interpret(
     name = basename(words[0])
     rest = words[1:]
     handler = _HANDLERS.get(name)
-    if name.lower() == "rem":
+    glued = _GLUED.fullmatch(words[0].text)
+    if glued is not None:
+        why = (
+            f"the blank after {glued[1]} is none to the shell: it looks for a program of that name"
+        )
+        yield from refused(glued[2], glued[3], (words[0].line,), why)
+    elif name.lower() == "rem":
         text = " ".join(word.text for word in rest)
         yield from restate(scan(text, words[0].line), State.COMMENTED)
     elif handler is not None:
@@ -186,7 +197,8 @@ def _program(
 ) -> Iterator[Item]:
     """Any other program: options that hand variables on, shells and env further along."""
     image = _image_at(name, words)
-    taken = dict(flags(words[:image], context, name))
+    torn = image < len(words) and words[image].text.startswith("=")
+    taken = dict(flags(words[: image + 2 * torn], context, name))
     for items in taken.values():
         yield from items
     for at, word in enumerate(words):

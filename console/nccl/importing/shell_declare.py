@@ -38,6 +38,12 @@ class Shell(Protocol):
         """Reads a command string."""
 
 
+NOT_EXPORTED = (
+    "a shell variable, never exported: not in the environment of the server",
+    "declared without -x: not in the environment of the server",
+)
+"""Why a value is lost unless its name is exported later."""
+
 _INVALID = "the shell takes {!r} for a name and refuses it: {} stays unset"
 
 
@@ -85,12 +91,12 @@ def declare(shell: Shell, words: list[Word], context: Context, command: Command)
     if "x" in options or context.loose:
         yield from export(shell, rest, context, command)
         return
-    why = "declared without -x: not in the environment of the server"
     for word in rest:
         pair = assigned(word)
-        if pair is not None:
-            yield lost(pair[0], pair[1].text, (word.line,), why)
-            yield Problem(Severity.WARNING, (pair[0],), (word.line,), why)
+        if pair is not None and pair[0] in shell.exported:
+            yield place(pair[0], pair[1], replace(context, via=""))
+        elif pair is not None:
+            yield lost(pair[0], pair[1].text, (word.line,), NOT_EXPORTED[1])
 
 
 def set_(shell: Shell, words: list[Word], context: Context, _: Command) -> Iterator[Item]:

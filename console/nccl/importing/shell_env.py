@@ -19,6 +19,7 @@ from console.nccl.importing.found import (
     Problem,
     State,
     lost,
+    refused,
 )
 from console.nccl.importing.shell_text import Piece, Word
 
@@ -55,6 +56,7 @@ def place(name: str, value: Word, context: Context, *, conditional: bool = False
     text = value.text
     bare = not value.quoted and text.startswith("<")
     hole = (context.loose or bare) and PLACEHOLDER.fullmatch(text) is not None
+    hole = hole or text == "{}"
     home = context.dialect == "sh" and text.startswith("~") and value.pieces[0].kind == "plain"
     unresolved = not value.resolved or home or hole or TEMPLATE.search(text) is not None
     return Found(
@@ -155,11 +157,28 @@ def _with_follower(
     if flag == "--build-arg":
         pair = assigned(value)
         return list(argument_only(pair)) if pair else []
+    if flag in ENV_FLAGS and (torn := _torn(words, at)) is not None:
+        return torn
     if name is not None and flag in ENV_FLAGS:
         return [from_caller(value.text, value.line, context)]
     if flag not in ENV_FLAGS and value.quoted and re.search(r"\s", value.text):
         return []
     return list(_handed(value, context, comma=comma)) if assigned(value) else []
+
+
+def _torn(words: list[Word], at: int) -> list[Item] | None:
+    """`-e NAME = VALUE` and `-e NAME:VALUE`, which hand on another name than was meant."""
+    value = words[at + 1]
+    colon = re.fullmatch(r"(NCCL_[A-Z0-9_]+):(\S+)", value.text)
+    if colon is not None:
+        why = f"a colon is no =: a variable called {value.text!r} is handed on"
+        return list(refused(colon[1], colon[2], (value.line,), why))
+    follower = words[at + 2].text if at + 2 < len(words) else ""
+    if NAME.fullmatch(value.text) is None or not follower.startswith("="):
+        return None
+    text = follower[1:] or (words[at + 3].text if at + 3 < len(words) else "")
+    why = f"blanks around =: {follower!r} is taken for the image or the program"
+    return list(refused(value.text, text, (value.line,), why))
 
 
 def argument_only(pair: tuple[str, Word]) -> Iterator[Item]:

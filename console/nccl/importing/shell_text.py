@@ -16,7 +16,7 @@ _TEMPLATES = (
     re.compile(r"\{\{[^{}]{0,300}\|\s*default\s+" + _VALUE + r"[^{}]{0,100}\}\}"),
     re.compile(r"\{\{-?\s*default\s+" + _VALUE + r"[^{}]{0,300}\}\}"),
 )
-_DEFAULT = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(?::?[-=])(.*)\}", re.DOTALL)
+_DEFAULT = re.compile(r"\$\{(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+)(?::?[-=])(.*)\}", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -128,6 +128,8 @@ def expansion_end(text: str, at: int) -> int:
         stop = closing(text, at + 1, "{", "}")
     elif text.startswith("$(", at):
         stop = closing(text, at + 1, "(", ")")
+    elif text.startswith("$[", at):
+        stop = closing(text, at + 1, "[", "]")
     else:
         found = _VARIABLE.match(text, at)
         return found.end() if found is not None else at

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from console.nccl.importing.detect import by_name, fragment_format
+from console.nccl.importing.detect import by_name, fragment_format, is_assignments
 from console.nccl.importing.found import MAX_DEPTH, Context, Found, Item, State
 
 
@@ -27,7 +27,10 @@ def read_written(
     from console.nccl.importing.grammars import read_as
 
     kind = by_name(target) if target else ""
-    kind = kind if kind not in ("", "markdown", "log") else fragment_format(text)
+    if kind in ("", "markdown", "log"):
+        kind = fragment_format(text)
+        # A file of assignments alone that nothing tells more of is one for --env-file and its kin.
+        kind = "env" if kind == "shell" and target and is_assignments(text) else kind
     inner = replace(context.deeper(via=""), target=target, loose=not target)
     for item in read_as(kind, text, line, inner):
         if isinstance(item, Found):
