@@ -15,6 +15,9 @@ from console.model.clock import US_PER_S, Clock, Pace
 from console.model.fleet import Fleet, Server
 from console.model.mask import MASKED, Masks, is_secret_key
 from console.model.text import Clean, clean
+from console.nccl.check import check
+from console.nccl.finding import Severity
+from console.nccl.version import NEWEST
 from console.services.environ import Reader, port_of
 from console.services.launcher import (
     HostRefused,
@@ -24,6 +27,7 @@ from console.services.launcher import (
     own,
 )
 from console.services.process import HostCommands, Seen, Tree
+from console.stream.environment import machine, nccl_version
 from console.stream.fact import Completeness
 from console.stream.loads import earlier_loads
 from console.stream.server_events import EnvRead
@@ -42,6 +46,7 @@ class Look:
         words: the command line to come, masked.
         base: recipe on the host to start from; "" for the fleet file's.
         no_start: why nothing can be started.
+        findings: what NCCL makes of a variable to come that it reads otherwise than written.
         load_s: what the last load of that server took, None where none was seen.
     """
 
@@ -62,6 +67,7 @@ class Look:
     base: str = ""
     no_start: str = ""
     load_s: float | None = None
+    findings: tuple[str, ...] = ()
 
     @property
     def owner(self) -> str:
@@ -146,12 +152,12 @@ class Looker:
                 except HostRefused as error:
                     no_start = str(error)
             words = (*words, *shown_words(request.args, self.masks))
-        loads = earlier_loads(state.servers.get(server.name, Cell()).history)
-        seconds = [sum(taken for _, taken in one.stages) / self.pace.scale for one in loads]
+        own = state.servers.get(server.name, Cell())
         return Look(
             server, slot.name, slot.host, port, slot.gpus, tree, records, runs,
             figures.get(Clean("running")), figures.get(Clean("queued")),
-            before, why, after, words, base, no_start, seconds[0] if seconds else None,
+            before, why, after, words, base, no_start, self._load_s(own),
+            _findings({**after, **request.wanted}, own, state) if request.starts else (),
         )  # fmt: skip
 
     def _runs(self, server: Server, tree: Tree, records: Records, state: State) -> str:
@@ -163,13 +169,19 @@ class Looker:
         others = [one for one in self.fleet.servers if one.slot == server.slot]
         for one in others:
             words = shown_words(one.recipe.argv, self.masks) if one.recipe else ()
-            if words and _alike(words, launcher.argv[-len(words) :]):
+            if words and alike(words, launcher.argv[-len(words) :]):
                 return one.name
         for one in others:
             arm = state.servers.get(one.name, Cell()).arm
             if arm is not None and arm.arm is one.arm:
                 return one.name
         return server.name if len(others) == 1 else ""
+
+    def _load_s(self, cell: Cell) -> float | None:
+        """Seconds that the newest known load took; None where none is known."""
+        loads = earlier_loads(cell.history)
+        spent_s = sum(taken_s for _, taken_s in loads[0].stages) if loads else 0.0
+        return spent_s / self.pace.scale or None
 
     def _figures(self, cell: Cell, now_us: int) -> Mapping[Clean, float]:
         """The newest figures; none where they are old."""
@@ -191,6 +203,18 @@ class Looker:
         return texts(launcher), "", recipe
 
 
+def _findings(env: Mapping[str, str | None], cell: Cell, state: State) -> tuple[str, ...]:
+    """What is no note of NCCL's reading of what is to come, the worst first."""
+    values = {name: value for name, value in env.items() if value is not None}
+    found = check(values, nccl_version(cell) or NEWEST, machine(cell, state))
+    worst = sorted(found, key=lambda one: -one.severity.rank)
+    return tuple(
+        f"{one.severity.value}: {', '.join(one.names)}: {one.why}"
+        for one in worst
+        if one.severity is not Severity.NOTE
+    )
+
+
 def shown_words(words: Sequence[str], masks: Masks) -> tuple[Clean, ...]:
     """A command line to be shown: the word after a secret's option is masked and learned."""
     shown: list[Clean] = []
@@ -204,7 +228,7 @@ def shown_words(words: Sequence[str], masks: Masks) -> tuple[Clean, ...]:
     return tuple(shown)
 
 
-def _alike(words: Sequence[Clean], running: Sequence[Clean]) -> bool:
+def alike(words: Sequence[Clean], running: Sequence[Clean]) -> bool:
     """Whether it is the same command line, as far as it is shown."""
     return len(words) == len(running) and all(
         one == other or MASKED in (one, other) for one, other in zip(words, running, strict=True)

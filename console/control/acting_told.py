@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from console.control.acting_look import Look
+from console.control.acting_look import Look, alike
 from console.control.acting_request import Request
 from console.nccl.profile import diff
 from console.services.launcher import shown_command
@@ -74,10 +74,16 @@ def _told_start(look: Look, request: Request) -> Iterator[str]:
     if not look.base and look.server.recipe is None:
         source = "what runs now"
     yield f"start: {look.server.name}, from {source}, {_how(request)}"
-    yield f"  {shown_command(look.words)}"
+    launcher = look.tree.launcher
+    same = launcher is not None and alike(look.words, launcher.argv[-len(look.words) :])
+    yield "  the same command line" if same else f"  {shown_command(look.words)}"
     yield from _told_environment(look, request)
-    known = look.load_s is not None
-    yield f"expected load: about {look.load_s:.0f} s" if known else "expected load: not known yet"
+    told = (
+        f"about {look.load_s:.{0 if look.load_s > 10 else 1}f} s"
+        if look.load_s
+        else "not known yet"
+    )
+    yield f"expected load: {told}"
 
 
 def _how(request: Request) -> str:
@@ -95,6 +101,7 @@ def _told_environment(look: Look, request: Request) -> Iterator[str]:
         yield f"environment (now: {why}):"
         for name, value in sorted(after.items()):
             yield f"  + {name}={value}"
+        yield from (f"  ! {one}" for one in look.findings)
         return
     changes = diff(look.before, after)
     yield "environment:" if changes else "environment: as it is now"
@@ -103,3 +110,4 @@ def _told_environment(look: Look, request: Request) -> Iterator[str]:
             yield f"  - {change.name}={change.before}"
         if change.after is not None:
             yield f"  + {change.name}={change.after}"
+    yield from (f"  ! {one}" for one in look.findings)

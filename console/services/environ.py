@@ -26,6 +26,7 @@ from console.nccl.importing.read import import_source
 from console.services.environ_said import CutShort, File, Process, Said, read_said
 from console.services.environ_script import environ_argv
 from console.services.ranks import named
+from console.services.recipe_file import file_values
 from console.stream.environment import GONE
 from console.stream.events import Event
 from console.stream.fact import NOTHING, Completeness, Pairs
@@ -162,7 +163,7 @@ class Reader:
             return
         typed = import_source(shlex.join(recipe.argv), "recipe.sh", "shell").values()
         file = next((one for one in said.files if one.kind == "recipe"), None)
-        read = None if file is None else self._of_file("recipe", file, "env")
+        read = None if file is None else self._of_recipe(file)
         if read is None:
             yield self._event("recipe", Completeness.WHOLE, self._pairs(typed.items()))
             return
@@ -172,6 +173,12 @@ class Reader:
             yield self._event("recipe", Completeness.UNREADABLE, tuple(both.items()), read.why)
             return
         yield self._event("recipe", read.completeness, tuple(both.items()), why)
+
+    def _of_recipe(self, file: File) -> EnvRead:
+        if file.state == "open":
+            values = file_values(row for _, row in file.rows)
+            return self._event("recipe", Completeness.WHOLE, self._pairs(values.items()))
+        return self._of_file("recipe", file, "env")
 
     def _of_file(self, source: str, file: File, kind: str) -> EnvRead:
         if file.state == "shut":

@@ -172,7 +172,10 @@ class ConsoleApp(App[None]):
             self.modes.say(text, good)
 
     def on_key(self, event: events.Key) -> None:
-        """A key whose verb is refused comes here, or one that only the keymap knows."""
+        """A key whose verb is refused comes here, or one that only the keymap knows; one pressed in
+        a dialog is the dialog's alone."""
+        if self.screen.is_modal:
+            return
         for verb in VERBS.values():
             bound = bool(verb.key) and self.refusal(verb.id) is None
             if event.key in self.keys[verb.id].split(",") and not bound and self.is_open:

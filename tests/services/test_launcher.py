@@ -20,6 +20,7 @@ from console.model.fleet import Arm, Host, Recipe, Server
 from console.model.fleet import Wire as Way
 from console.services.launcher import Held, HostRefused, Launched, Start
 from console.services.process import Identity, Sent
+from console.services.recipe_file import file_values
 from console.services.stopper import Limits, Stopped, Stopper
 from console.transport.local import LocalWire
 from console.transport.ssh import SshWire
@@ -94,9 +95,11 @@ async def test_a_launch_is_a_session_of_its_own_with_the_recipe_as_its_whole_env
     either: Box, tmp_path: Path
 ) -> None:
     port = free_port()
-    (tmp_path / "base.env").write_text(
-        "# for NCCL\nNCCL_ALGO=Tree\nexport HF_TOKEN='hf_0123456789abcdef'\nTWO=\"a b\"\n"
-    )
+    lines = (
+        "# for NCCL", "NCCL_ALGO=Tree", "export HF_TOKEN='hf_0123456789abcdef'", 'TWO="a b"',
+        "  OMP_NUM_THREADS=16", "EMPTY=", "SINGLE='a $b'", "EQUALS=a=b'c", "LAST=", "LAST=2 ",
+    )  # fmt: skip
+    (tmp_path / "base.env").write_text("\n".join(lines))
     wanted = start(either, port, NCCL_ALGO="Ring", TWICE="one\ntwo")
     assert wanted.recipe is not None
     recipe = replace(wanted.recipe, env_file="base.env")
@@ -111,8 +114,13 @@ async def test_a_launch_is_a_session_of_its_own_with_the_recipe_as_its_whole_env
     assert held.pop("PWD") == str(tmp_path)
     assert held == {
         "HOME": str(either.home), "USER": "root", "LOGNAME": "root", "SHELL": "/bin/sh",
-        "NCCL_ALGO": "Ring", "HF_TOKEN": "hf_0123456789abcdef", "TWO": "a b", "TWICE": "one\ntwo",
+        "TWICE": "one\ntwo", **file_values(lines), "NCCL_ALGO": "Ring",
     }  # fmt: skip
+    assert (held["TWO"], held["SINGLE"], held["EQUALS"], held["LAST"]) == (
+        "a b", "a $b", "a=b'c", "2 ",
+    )  # fmt: skip
+    assert (held["OMP_NUM_THREADS"], held["EMPTY"]) == ("16", "")
+    assert file_values(["A=$B", "C=`d`", "set -a", "E-F=1", "#G=1"]) == {}
     log = tmp_path / "base.log"
     until(lambda: log.read_text().count("\n") == 3, 5, "three lines")
     assert log.read_text() == "out\nerr\nout again\n"
@@ -124,7 +132,7 @@ async def test_a_launch_is_a_session_of_its_own_with_the_recipe_as_its_whole_env
     assert launched.is_it(tree.launcher)
     words, shown = await either.launcher.show(launched.recipe)
     assert list(words) == list(either.argv(port))
-    assert shown == {"NCCL_ALGO": "Ring"}
+    assert shown == {"NCCL_ALGO": "Ring", "OMP_NUM_THREADS": "16"}
     result, phases = await stop(either, port, launched)
     assert result.gone
     assert phases == ["term", "gone"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.widgets import Button
 
 from console.model.ask import Question
@@ -69,3 +70,23 @@ async def test_the_name_is_typed_and_every_line_can_be_read() -> None:
         await auntil(lambda: not app.screen.query_one("#choice-1", Button).disabled)
         await pilot.press("enter")
         assert await answer.wait() == "Restart"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 20)])
+@pytest.mark.parametrize("name", [None, "kimi-base"])
+async def test_the_answers_are_in_view_however_much_there_is_to_read(
+    size: tuple[int, int], name: str | None
+) -> None:
+    async with staged(story(), size) as (app, pilot):
+        app.run_worker(app.dialogs.ask(question(name)))
+        await auntil(lambda: "Cancel" in text(app))
+        await pilot.pause()
+        shown = text(app)
+        assert "Cancel" in shown
+        assert "Restart" in shown
+        assert "runs now: kimi-base: process 4101" in shown
+        assert ("Type kimi-base to go on." in shown) is (name is not None)
+        assert app.focused is app.screen.query_one("#choice-0")
+        await pilot.press("space", "b", "q")
+        await pilot.pause()
+        assert app.screen.is_modal

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Button, Static
 
 from console.model.ask import Question
@@ -23,9 +23,10 @@ class ActDialog(Dialog):
     """A deliberate question."""
 
     DEFAULT_CSS = """
-    ActDialog > Vertical { width: 110; }
-    ActDialog VerticalScroll { height: auto; max-height: 60vh; }
+    ActDialog > Vertical { width: 110; max-height: 100%; }
+    ActDialog VerticalScroll { height: auto; }
     ActDialog #detail { max-height: 400; }
+    ActDialog Input { border: none; height: 1; padding: 0; background: $panel; }
     """
 
     def __init__(self, question: Question, clock: Clock) -> None:
@@ -50,6 +51,17 @@ class ActDialog(Dialog):
         self._readable = True
         for button in self._others():
             button.disabled = False
+
+    def on_resize(self) -> None:
+        """The lines to read give way to the answers: those are in view on any screen."""
+        self.query_one(VerticalScroll).styles.max_height = None
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        box, lines = self.query_one(Vertical), self.query_one(VerticalScroll)
+        over = sum(child.outer_size.height for child in box.children) - box.size.height
+        if over > 0:
+            lines.styles.max_height = max(3, lines.size.height - over)
 
     def _others(self) -> list[Button]:
         return [button for button in self.query(Button) if button.id != "choice-0"]

@@ -22,10 +22,22 @@ from console.ui.theme import safe
 
 _OPTIONS = (
     ("ranks", "keep the ranks' environment readable (SPT_NOENV=1)"),
-    ("nccl", "have NCCL tell what it reads, in a file beside the log (NCCL_DEBUG=INFO)"),
+    ("nccl", "NCCL tells what it reads, beside the log (NCCL_DEBUG=INFO)"),
     ("rollback", "if it fails, bring back by itself what runs now"),
     ("tmux", "in a window of tmux on the host, to be looked at there"),
 )
+
+
+class Tick(Checkbox):
+    """A box that tells by its shape whether it is ticked."""
+
+    BUTTON_LEFT = "["
+    BUTTON_RIGHT = "]"
+
+    @property
+    def BUTTON_INNER(self) -> str:  # type: ignore[override]
+        """What stands in the box."""
+        return "x" if self.value else " "
 
 
 class ActForm(ModalScreen["dict[str, Argument] | None"]):
@@ -40,8 +52,7 @@ class ActForm(ModalScreen["dict[str, Argument] | None"]):
     ActForm > Vertical { width: 90; max-width: 100%; height: auto; max-height: 100%;
         border: round $primary; padding: 0 1; background: $surface; }
     ActForm Static { height: auto; }
-    ActForm TextArea { height: 5; border: tall $border-blurred; padding: 0; }
-    ActForm TextArea:focus { border: tall $border; }
+    ActForm TextArea { height: 6; }
     ActForm Checkbox { border: none; padding: 0; background: $surface; width: 100%; }
     ActForm Horizontal { height: auto; align-horizontal: right; }
     ActForm Button { margin-left: 1; }
@@ -59,7 +70,7 @@ class ActForm(ModalScreen["dict[str, Argument] | None"]):
         self._verb = verb
         self._server = server
         self._origin = origin
-        self.env = TextArea(env, id="env", soft_wrap=True, compact=True)
+        self.env = TextArea(env, id="env", soft_wrap=True)
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -71,7 +82,7 @@ class ActForm(ModalScreen["dict[str, Argument] | None"]):
             yield self.env
             yield Static("", id="wrong", markup=False)
             for name, text in _OPTIONS:
-                yield Checkbox(text, id=name, compact=True)
+                yield Tick(text, id=name, compact=True)
             with Horizontal():
                 yield Button("Cancel", id="cancel", compact=True)
                 yield Button("Look and ask ^s", id="go", compact=True)
