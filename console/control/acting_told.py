@@ -78,11 +78,7 @@ def _told_start(look: Look, request: Request) -> Iterator[str]:
     same = launcher is not None and alike(look.words, launcher.argv[-len(look.words) :])
     yield "  the same command line" if same else f"  {shown_command(look.words)}"
     yield from _told_environment(look, request)
-    told = (
-        f"about {look.load_s:.{0 if look.load_s > 10 else 1}f} s"
-        if look.load_s
-        else "not known yet"
-    )
+    told = f"about {look.load_s:.1f} s" if look.load_s is not None else "not known yet"
     yield f"expected load: {told}"
 
 

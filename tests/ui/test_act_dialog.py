@@ -63,7 +63,7 @@ async def test_the_name_is_typed_and_every_line_can_be_read() -> None:
         assert "to undo" not in shown
         await pilot.press("shift+tab", "shift+tab", "end")
         await auntil(lambda: "to undo: what runs now is kept" in text(app))
-        await pilot.press("tab", *"kimi-base", "enter")
+        await pilot.press("tab", "tab", *"kimi-base", "enter")
         await pilot.pause()
         assert app.screen.is_modal
         stage.manual.advance(1)

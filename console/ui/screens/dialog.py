@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -70,6 +71,17 @@ class Dialog(ModalScreen[str | None]):
         first = "#choice-0" if confirms else "#answer"
         # At once: nothing else may have a key that was pressed early.
         self.set_focus(self.query_one(first))
+
+    def on_key(self, event: events.Key) -> None:
+        """A name may be typed right away: what is typed on an answer goes to the field."""
+        typed = event.character if event.is_printable else None
+        if self.question.must_type is None or typed is None or event.key == "space":
+            return
+        if isinstance(self.focused, Button):
+            field = self.query_one("#answer", Input)
+            field.focus()
+            field.insert_text_at_cursor(typed)
+            event.stop()
 
     def on_input_submitted(self) -> None:
         self._finish(1)
