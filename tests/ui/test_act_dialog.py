@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from textual.widgets import Button
+from textual.widgets import Button, Input
 
 from console.model.ask import Question
 from tests.rig.waiting import auntil
@@ -63,9 +63,13 @@ async def test_the_name_is_typed_and_every_line_can_be_read() -> None:
         assert "to undo" not in shown
         await pilot.press("shift+tab", "shift+tab", "end")
         await auntil(lambda: "to undo: what runs now is kept" in text(app))
-        await pilot.press("tab", "tab", *"kimi-base", "enter")
+        await pilot.press("tab", "tab")
+        assert app.focused is app.screen.query_one("#choice-0")
+        await pilot.press(*"kimi-base", "enter")
         await pilot.pause()
         assert app.screen.is_modal
+        assert app.screen.query_one("#answer", Input).value == "kimi-base"
+        assert {"kimi-base", "Cancel"} <= {*text(app).replace("│", " ").split()}
         stage.manual.advance(1)
         await auntil(lambda: not app.screen.query_one("#choice-1", Button).disabled)
         await pilot.press("enter")

@@ -26,7 +26,8 @@ class ActDialog(Dialog):
     ActDialog > Vertical { width: 110; max-height: 100%; }
     ActDialog VerticalScroll { height: auto; }
     ActDialog #detail { max-height: 400; }
-    ActDialog Input { border: none; height: 1; padding: 0; background: $panel; }
+    ActDialog Input, ActDialog Input:focus { border: none; height: 1; padding: 0; }
+    ActDialog Input { background: $panel; }
     """
 
     def __init__(self, question: Question, clock: Clock) -> None:

@@ -56,7 +56,7 @@ class Dialog(ModalScreen[str | None]):
                 typed = Text(f"Type {safe(asked.must_type)} to go on.")
                 yield Static(typed, markup=False)
             if self._wants_text:
-                yield Input(password=asked.secret, id="answer")
+                yield Input(password=asked.secret, id="answer", select_on_focus=False)
             with Horizontal():
                 for place, choice in enumerate(asked.choices or (CANCEL, "OK")):
                     yield Button(Text(safe(choice)), id=f"choice-{place}", compact=True)
