@@ -14,6 +14,7 @@ from dataclasses import MISSING, fields
 from enum import StrEnum
 from typing import NewType, Union, get_args, get_origin, get_type_hints
 
+from console.command.schema_output import output
 from console.control.script import SCHEMA as SCRIPT
 from console.control.script import OnFail
 from console.model.exits import Exit
@@ -85,12 +86,12 @@ def main(argv: Sequence[str]) -> Exit:
 
 
 def schema(name: str) -> Schema:
-    """The schema of `fleet`, `script`, `theme` or `session`."""
+    """The schema of `fleet`, `script`, `theme`, `session` or of a line of `output`."""
     version, make = SCHEMAS[name]
     made = make()
-    properties = made["properties"]
-    assert isinstance(properties, dict)
-    properties["schema"] = {"const": version}
+    properties = made.get("properties")
+    if isinstance(properties, dict):
+        properties["schema"] = {"const": version}
     return {"$schema": DRAFT, "title": f"spec-console {version}", **made}
 
 
@@ -261,4 +262,5 @@ SCHEMAS: Mapping[str, tuple[str, Callable[[], Schema]]] = {
     "script": (SCRIPT, _script),
     "theme": (THEME, _theme),
     "session": (SESSION, _session),
+    "output": ("output/1", output),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -183,3 +184,55 @@ def test_the_command_prints_it(capsys: pytest.CaptureFixture[str], name: str) ->
 
 def test_another_name_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "schema", "flet").code == 2
+
+
+@pytest.mark.parametrize("name", list(SCHEMAS))
+def test_the_schema_that_files_name_is_the_one_of_now(name: str) -> None:
+    """UPDATE_GOLDEN=1 writes docs/schemas anew."""
+    path = ROOT / "docs" / "schemas" / f"{name}.json"
+    made = json.dumps(schema(name), indent=2) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(made)
+    assert path.read_text() == made
+
+
+BY_HAND = sorted([*ROOT.glob("sample_sessions/scripts/*.toml"), *ROOT.glob("themes/*.toml")])
+
+
+@pytest.mark.parametrize("path", BY_HAND, ids=[path.name for path in BY_HAND])
+def test_a_file_by_hand_names_its_schema_first(path: Path) -> None:
+    first = path.read_text().splitlines()[0]
+    named = (path.parent / first.removeprefix("#:schema ")).resolve()
+    kind = tomli.loads(path.read_text())["schema"].partition("/")[0]
+    assert named == ROOT / "docs" / "schemas" / f"{kind}.json"
+
+
+def test_every_line_of_a_run_is_as_the_schema_of_output_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    script = tmp_path / "s.toml"
+    script.write_text(
+        'schema = "script/1"\ntargets = ["kimi-base"]\n[defaults]\nprogress = "60s"\n'
+        '[[step]]\nwait = { until = "health", every = "10s" }\ntimeout = "900s"\n'
+        '[[step]]\ntail = {}\n[[step]]\nassert = "1 == 2"\n[[step]]\nhealth = {}\n'
+    )
+    story = ROOT / "sample_sessions" / "story.toml"
+    done = run(capsys, "--script", script, "--replay", story, "--json", "--quiet")
+    records = [json.loads(line) for line in done.out.splitlines()]
+    events: Any = {one["properties"]["event"]["const"]: one for one in schema("output")["oneOf"]}  # type: ignore[attr-defined]
+    assert {record["event"] for record in records} == set(events)
+    for record in records:
+        told = events[record["event"]]
+        assert set(told["required"]) <= set(record) <= set(told["properties"])
+        for key, value in record.items():
+            assert _fits(told["properties"][key], value), (key, value)
+
+
+def _fits(told: Any, value: object) -> bool:
+    if "enum" in told:
+        return bool(value in told["enum"])
+    if "const" in told:
+        return bool(value == told["const"])
+    names = {"string": str, "integer": int, "number": float, "array": list, "object": dict}
+    types = [told["type"]] if isinstance(told["type"], str) else told["type"]
+    return any(value is None if name == "null" else type(value) is names[name] for name in types)
