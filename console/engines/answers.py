@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from console.engines.arm import Running, arm_of
+from console.engines.literals import assignments
 from console.model.fleet import Engine
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -127,6 +128,33 @@ def server_info(body: str) -> Info | Unreadable:
         _float(state.get("last_gen_throughput")),
         _int(found.get("max_total_num_tokens")),
     )
+
+
+def vllm_info(body: str) -> Info | Unreadable:
+    """vLLM's /server_info of its development mode: the whole configuration, as text or nested."""
+    found = _object(body, "/server_info")
+    if isinstance(found, Unreadable):
+        return found
+    config = found.get("vllm_config")
+    if isinstance(config, str):
+        args = assignments(config)
+    elif isinstance(config, Mapping):
+        args = _flat(config)
+    else:
+        return Unreadable("/server_info has no vllm_config")
+    model, ranks = _str(args.get("model")), _int(args.get("tensor_parallel_size"))
+    return Info(Engine.VLLM, None, model, arm_of(args), args, ranks)
+
+
+def _flat(config: Mapping[str, object]) -> dict[str, object]:
+    """The parts of a nested configuration side by side; speculation stays one."""
+    args: dict[str, object] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping) and name != "speculative_config":
+            args |= {str(k): v for k, v in value.items() if not isinstance(v, Mapping)}
+        else:
+            args[str(name)] = value
+    return args
 
 
 def model_info(body: str) -> Info | Unreadable:

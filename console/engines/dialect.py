@@ -32,6 +32,7 @@ _READERS: dict[tuple[Engine, str], _Reader] = {
     (Engine.SGLANG, "/get_model_info"): answers.model_info,
     (Engine.SGLANG, "/v1/loads"): answers.loads,
     (Engine.SGLANG, "/get_load"): answers.loads,
+    (Engine.VLLM, "/server_info"): answers.vllm_info,
     (Engine.VLLM, "/load"): answers.server_load,
     (Engine.VLLM, "/version"): answers.version,
     (Engine.TRTLLM, "/version"): answers.version,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from console.engines.nvidia import THROTTLE_BITS
 from console.engines.topology import meaning
@@ -36,9 +37,8 @@ def gpu_lines(host: Host | None, room: int) -> tuple[Spans, ...]:
     ]
     if host.joined is not None and host.joined.links:
         lines.append(fitted(_joined(host.joined), room))
-        lines += [
-            fitted((Span(label(line), Role.DIM),), room) for line in matrix_lines(host.joined)
-        ]
+        shown = host.joined if apart(host.joined) else replace(host.joined, peers=())
+        lines += [fitted((Span(label(line), Role.DIM),), room) for line in matrix_lines(shown)]
     return tuple(lines)
 
 

@@ -120,7 +120,15 @@ class Asking:
         self._running.start(
             f"status {leader}",
             leader,
-            lambda: status(place, http, self._clock, self._pace, self._masks, pulse),
+            lambda: status(
+                place,
+                http,
+                self._clock,
+                self._pace,
+                self._masks,
+                pulse,
+                lambda name: self._timeline.state.servers.get(name),
+            ),
         )
 
     def doubt(self, server: str) -> None:

@@ -6,7 +6,7 @@ server of a slot is loaded follows from the resolved arguments alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from console.engines.arm import Running
 from console.engines.detect import Answer, Ask, detect
 from console.engines.dialect import Dialect
 from console.engines.eta import from_startup_times
+from console.engines.exported import told
 from console.model.failure import Failure
 from console.model.fleet import Engine, Server
 from console.model.mask import Masks
@@ -26,14 +27,25 @@ from console.stream.events import Event
 from console.stream.loads import load_known
 from console.stream.server_events import ArmSeen, EngineSeen
 from console.stream.session_events import Noticed
+from console.stream.state import Server as Cell
 from console.transport.http import AnswerError, Http
 
 MOST_BYTES = 2 * 1024 * 1024
 _INFO = {
     Engine.SGLANG: ("/server_info", "/get_server_info"),
     Engine.LLAMACPP: ("/props", "/slots"),
+    Engine.VLLM: ("/server_info", "/metrics"),
+    Engine.TRTLLM: ("/prometheus/metrics",),
 }
-_MORE = {Engine.LLAMACPP: ("/props", "/slots")}  # detection has asked SGLang's already
+_MORE = {  # detection has asked SGLang's already
+    Engine.LLAMACPP: ("/props", "/slots"),
+    Engine.VLLM: ("/server_info", "/metrics"),
+    Engine.TRTLLM: ("/prometheus/metrics",),
+}
+BY_METRICS = "its metrics"
+Known = Callable[[str], Cell | None]
+"""What State holds of a server, by name."""
+_EXPOSED = ("/metrics", "/prometheus/metrics")
 _REFUSED = (401, 403)
 
 
@@ -50,6 +62,7 @@ class Found:
     refused: tuple[str, int] | None = None
     answered: bool = True
     failure: Failure | None = None
+    evidence: str = "resolved arguments"
 
     @property
     def dialect(self) -> Dialect | None:
@@ -65,7 +78,7 @@ async def find(url: str, http: Http, deadline_s: float) -> Found:
     for path in _MORE.get(step.engine, ()) if step.engine is not None else ():
         if path not in answers:
             answers[path] = await _ask(url, http, path, deadline_s)
-    info, running = _told(step.engine, answers)
+    info, running, evidence = _told(step.engine, answers)
     refused = next(((p, a.code) for p, a in answers.items() if a.code in _REFUSED), None)
     return Found(
         step.engine,
@@ -77,6 +90,7 @@ async def find(url: str, http: Http, deadline_s: float) -> Found:
         None if refused is None or refused[1] is None else (refused[0], refused[1]),
         answers["/v1/models"].code is not None,
         answers["/v1/models"].failure,
+        evidence,
     )
 
 
@@ -94,21 +108,24 @@ async def _ask(url: str, http: Http, path: str, deadline_s: float) -> Answer:
 
 def _told(
     engine: Engine | None, answers: Mapping[str, Answer]
-) -> tuple[Info | None, Running | None]:
-    """Arguments and arm, from whichever answer has them."""
-    info, running = None, None
+) -> tuple[Info | None, Running | None, str]:
+    """Arguments, arm, and by what it is known: from whichever answers have them."""
+    info, running, evidence = None, None, "resolved arguments"
     for path in _INFO.get(engine, ()) if engine is not None else ():
         answer = answers.get(path)
-        if answer is None or answer.code != 200:
+        if engine is None or answer is None or answer.code != 200:
             continue
         if path == "/slots":
-            found = read.slots(answer.body)
-            running = running if isinstance(found, read.Unreadable) else found[1]
-            continue
-        got = read.props(answer.body) if path == "/props" else read.server_info(answer.body)
-        if isinstance(got, Info):
+            slots = read.slots(answer.body)
+            running = running if isinstance(slots, read.Unreadable) else slots[1]
+        elif path in _EXPOSED:
+            exported = told(engine, answer.body)
+            if exported is not None and running is None and exported.running is not None:
+                running, evidence = exported.running, BY_METRICS
+            info = info or exported
+        elif isinstance(got := Dialect(engine).read(path, answer.body), Info):
             info, running = got, got.running or running
-    return info, running
+    return info, running, evidence
 
 
 def loaded(found: Found, entries: Sequence[Server]) -> tuple[Server, ...]:
@@ -136,26 +153,40 @@ def _unlike(entry: Server, args: Mapping[str, object]) -> int:
     return sum(1 for name, value in wanted.items() if name in args and str(args[name]) != value)
 
 
-def found_events(found: Found, entries: Sequence[Server], masks: Masks) -> Iterator[Event]:
-    """What was found, for every server that is listed at this address."""
+def found_events(
+    found: Found, entries: Sequence[Server], masks: Masks, known: Known = lambda _name: None
+) -> Iterator[Event]:
+    """What was found, for every server that is listed at this address.
+
+    Metrics tell less of arguments than a log does: they replace nothing that agrees with them.
+    """
     chosen = loaded(found, entries)
     for entry in entries:
         name = clean(entry.name, masks)
         if entry not in chosen:
             yield ArmSeen(name, clean(f"the slot runs {found.running}", masks), None)
             continue
-        if found.info is not None and found.info.args:
+        new = not _says_more(known(entry.name), found)
+        if new and found.info is not None and found.info.args:
             yield args_seen(name, found.info.args, masks)
         if found.engine is not None:
             version, model = clean(found.version, masks), clean(found.model, masks)
             yield EngineSeen(name, found.engine, version, model, clean(found.why, masks))
-        if found.running is not None:
-            yield arm_seen(name, found.running, "resolved arguments", masks)
+        if new and found.running is not None:
+            yield arm_seen(name, found.running, found.evidence, masks)
         if found.info is not None and found.info.startup_times:
             stages = from_startup_times(found.info.startup_times).stages
             yield load_known(name, "startup times", "startup times", stages)
         for text in _doubts(found, entry):
             yield Noticed(name, Clean("warning"), clean(text, masks))
+
+
+def _says_more(cell: Cell | None, found: Found) -> bool:
+    """Whether what is known already of this server holds all that its metrics tell."""
+    if found.evidence != BY_METRICS or cell is None or cell.arm is None or cell.args is None:
+        return False
+    same = found.running is not None and cell.arm.arm is found.running.arm
+    return same and len(cell.args.args) > len(found.info.args if found.info else ())
 
 
 def _doubts(found: Found, entry: Server) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Sequence
 from console.model.clock import Clock, Pace
 from console.model.fleet import Server
 from console.model.mask import Masks
-from console.services.engine import find, found_events, loaded
+from console.services.engine import Known, find, found_events, loaded
 from console.services.figures import Polls
 from console.services.metrics import Poller, metrics
 from console.services.probe import ask_token, by_health, probed_events
@@ -27,6 +27,7 @@ async def status(
     pace: Pace,
     masks: Masks,
     pulse: Pulse,
+    known: Known = lambda _name: None,
 ) -> AsyncGenerator[Event, None]:
     """Engine, arm, arguments and figures of what answers at one address, for ever.
 
@@ -42,7 +43,7 @@ async def status(
             pulse.ask.set()
             await clock.sleep(pace.health_starting_s)
             continue
-        for event in found_events(found, entries, masks):
+        for event in found_events(found, entries, masks, known):
             yield event
         dialect = found.dialect
         if dialect is None:

@@ -171,5 +171,5 @@ def test_every_path_that_a_dialect_offers_is_read_or_needs_no_reader() -> None:
             found = Dialect(engine).read(path.path, "{}")
             unread = isinstance(found, Unreadable) and "is not read" in found.why
             other = path.need in ("health", "generate probe", "metrics")
-            development = path.path == "/server_info" and engine is not SGLANG
+            development = path.path == "/server_info" and engine is Engine.TRTLLM
             assert unread == (other or development), path

@@ -34,6 +34,7 @@ from console.stream.server_events import (
     TokenSeen,
 )
 from console.stream.session_events import HistoryKnown, Noticed
+from console.stream.state import Server as Cell
 from console.transport.http import Http
 from console.transport.local import LocalWire
 from tests.engines.observing import capture
@@ -203,6 +204,91 @@ async def test_of_two_servers_of_one_arm_the_recipe_tells_which(
         e.server: e.arm for e in found_events(found, (one, two), Masks()) if isinstance(e, ArmSeen)
     }
     assert arms == {"one": None, "two": Arm.BASELINE}
+
+
+VLLM_METRICS = """\
+vllm:num_requests_running{engine="0",model_name="m"} 0.0
+vllm:cache_config_info{block_size="16",cache_dtype="fp8",engine="0",num_gpu_blocks="19570"} 1.0
+"""
+VLLM_DRAFTS = """\
+vllm:spec_decode_num_drafts_total{engine="0"} 0.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="0"} 0.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("info", "drafts", "arm", "args"),
+    [
+        (
+            "model='/m', speculative_config=SpeculativeConfig(method='eagle3', num_spec_tokens=3), "
+            "tensor_parallel_size=8, quantization=None",
+            "",
+            "eagle3, 3 draft tokens (resolved arguments)",
+            {"tensor_parallel_size": "8", "model": "/m"},
+        ),
+        (
+            {
+                "model_config": {"model": "/m"},
+                "parallel_config": {"tensor_parallel_size": 8},
+                "speculative_config": None,
+            },
+            "",
+            "baseline (resolved arguments)",
+            {"tensor_parallel_size": "8", "model": "/m"},
+        ),
+        (
+            None,
+            VLLM_DRAFTS,
+            "speculative, 2 draft tokens (its metrics)",
+            {"cache_dtype": "fp8", "num_gpu_blocks": "19570"},
+        ),
+        (None, "", "baseline (its metrics)", {"cache_dtype": "fp8"}),
+    ],
+    ids=["text", "nested", "metrics, spec", "metrics, base"],
+)
+async def test_vllm_s_arguments_outside_its_log(
+    scripted_http: ScriptedHttp, info: object, drafts: str, arm: str, args: dict[str, str]
+) -> None:
+    """Its development mode tells them whole; else its metrics tell the arm and the cache."""
+    scripted_http.default = Answer(404, b"{}")
+    scripted_http.paths = {
+        "/v1/models": Answer(200, b'{"data":[{"id":"m","owned_by":"vllm"}]}'),
+        "/version": Answer(200, b'{"version":"0.30.1"}'),
+        "/metrics": Answer(200, (VLLM_METRICS + drafts).encode(), PLAIN),
+    }
+    if info is not None:
+        body = json.dumps({"vllm_config": info, "vllm_env": {}})
+        scripted_http.paths["/server_info"] = Answer(200, body.encode())
+    async with watching(base(scripted_http.url)) as seen:
+        await auntil(lambda: seen.of(ArmSeen))
+        (found,) = seen.of(ArmSeen)
+        assert isinstance(found, ArmSeen)
+        assert found.evidence == arm
+        (told,) = seen.of(ArgsSeen)
+        assert isinstance(told, ArgsSeen)
+        assert args.items() <= dict(told.args).items()
+        asked = [r.path for r in scripted_http.requests]
+        assert asked.count("/server_info") == 1
+
+
+async def test_what_the_log_told_is_not_replaced_by_the_little_that_metrics_tell(
+    scripted_http: ScriptedHttp,
+) -> None:
+    scripted_http.default = Answer(404, b"{}")
+    scripted_http.paths = {
+        "/v1/models": Answer(200, b'{"data":[{"id":"m","owned_by":"vllm"}]}'),
+        "/metrics": Answer(200, (VLLM_METRICS + VLLM_DRAFTS).encode(), PLAIN),
+    }
+    http = Http(LocalWire(Host("here")), SystemClock())
+    found = await find(scripted_http.url, http, 2.0)
+    await http.close()
+    entry, name = base(scripted_http.url, Arm.SPECULATIVE), Clean("spec")
+    many = tuple((Clean(f"a{n}"), Clean("1")) for n in range(9))
+    for arm, kinds in ((Arm.SPECULATIVE, set()), (Arm.BASELINE, {ArgsSeen, ArmSeen})):
+        cell = Cell(arm=ArmSeen(name, Clean("its log"), arm), args=ArgsSeen(name, many))
+        events = found_events(found, [entry], Masks(), {"spec": cell}.get)
+        assert {type(e) for e in events} & {ArgsSeen, ArmSeen} == kinds
 
 
 @pytest.mark.parametrize(
