@@ -97,6 +97,8 @@ def _fields() -> dict[str, Field]:
         "compute_mode": _plain("Default"),
         "mig.mode.current": _plain("Disabled"),
         "ecc.mode.current": _plain("Enabled"),
+        "ecc.errors.corrected.volatile.total": _plain("0"),
+        "ecc.errors.uncorrected.volatile.total": _plain("0"),
         "persistence_mode": _plain("Enabled"),
         "pstate": lambda _, state: ("P1" if state.busy else "P8", ""),
         "clocks.current.sm": _loaded(2430, 180, "MHz"),

@@ -20,9 +20,10 @@ from console.model.clock import utc_text
 from console.model.fleet import Arm, Engine
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.model.version import written_version
 from console.services.bench_load import GpuLoad
 from console.services.bench_run import DIALECTS, Live, Requests, Timed
-from console.services.circumstances import Groups, look_at_host
+from console.services.circumstances import Groups, joined, look_at_host
 from console.services.timing import Place, Worker
 from console.stream.events import Event
 from console.stream.fact import NOTHING
@@ -35,7 +36,7 @@ from console.transport.wire import Wire
 MOST_RUNS = 100
 # What may not change while an arm is measured: its runs would be two samples.
 _HELD = ("launch", "conf", "gpu")
-_PASSING = frozenset({"taken_utc"})
+_PASSING = frozenset({"taken_utc", "ecc_errors", "ecc_errors_uncorrected"})
 
 
 @dataclass(slots=True)
@@ -171,9 +172,10 @@ class Benching:
 
     async def _circumstances(self, worker: Worker) -> tuple[Event, ...]:
         """All groups, before the first request."""
-        taken = await self._host() | self.said | {"env": await self.environment()}
+        probed = await self._host(self.said)
+        taken = joined(probed, self.said) | {"env": await self.environment()}
         versions = taken.get("versions", Group({}))
-        engine: dict[str, Value] = {"engine": self.version}
+        engine: dict[str, Value] = {"engine": self.version, "client": written_version()}
         client = (
             "through this console's connection" if self.place.tunnelled else "beside the server"
         )
@@ -184,10 +186,10 @@ class Benching:
         self._taken = taken
         return self._taken_events(tuple(taken))
 
-    async def _host(self) -> Groups:
+    async def _host(self, said: Groups | None = None) -> Groups:
         requests = self.requests
-        utc = utc_text(requests.clock.utc())
-        return await look_at_host(requests.server, self.wire, requests.pace.read_deadline_s, utc)
+        utc, deadline_s = utc_text(requests.clock.utc()), requests.pace.read_deadline_s
+        return await look_at_host(requests.server, self.wire, deadline_s, utc, said)
 
     async def _changed(self) -> tuple[str, ...]:
         """Groups that are not as they were when the arm began; what cannot be read again says
@@ -197,8 +199,9 @@ class Benching:
             group, before = now.get(name), self._taken.get(name)
             if group is None or before is None or group.unread or before.unread:
                 continue
-            if _lasting(group) != _lasting(before):
-                self._taken[name] = group
+            lasting = _lasting(group)
+            if lasting != {key: before.values.get(key) for key in lasting}:
+                self._taken[name] = Group({**before.values, **group.values})
                 found.append(name)
         return tuple(found)
 

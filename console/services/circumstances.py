@@ -6,7 +6,7 @@ held against. What could not be read stays unread with its reason; it is never u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from console.bench.provenance import (
@@ -24,6 +24,7 @@ from console.model.mask import Masks
 from console.model.text import clean
 from console.nccl.truth import Extent
 from console.services.arguments import args_seen
+from console.services.circumstances_software import Rows, model, topology, versions
 from console.services.engine import Found
 from console.services.probe_script import probe_argv, probe_script
 from console.stream.environment import basis, effective
@@ -33,31 +34,65 @@ from console.transport.wire import Wire
 Groups = dict[str, Group]
 _RANDOM = frozenset({"media_marker"})
 """What a server makes up at every start."""
-_GPU_KEYS = ("uuids", "names", "power_limit_w", "mig_mode", "ecc_mode", "persistence_mode")
+_PROBED = ("launch", "conf", "gpu", "versions", "model", "topology")
+_HOST_KEYS = ("machine_id", "bios", "numa", "affinity", "transparent_hugepage", "virtualisation")
+_GPU_KEYS = {
+    "uuid": "uuids",
+    "name": "names",
+    "power.limit": "power_limit_w",
+    "mig.mode.current": "mig_mode",
+    "ecc.mode.current": "ecc_mode",
+    "persistence_mode": "persistence_mode",
+    "vbios_version": "vbios",
+    "clocks.applications.graphics": "application_clocks",
+    "ecc.errors.corrected.volatile.total": "ecc_errors",
+    "ecc.errors.uncorrected.volatile.total": "ecc_errors_uncorrected",
+}
+"""nvidia-smi's fields and what they are called here."""
 
 
-async def look_at_host(server: Server, wire: Wire, deadline_s: float, utc: str) -> Groups:
-    """Host, launch, configuration files, GPUs and libraries, in one round trip."""
+async def look_at_host(
+    server: Server, wire: Wire, deadline_s: float, utc: str, said: Groups | None = None
+) -> Groups:
+    """Host, launch, configuration files, GPUs, model and software, in one round trip. `said`: what
+    the server tells of itself, None to look again only at what can change while it runs."""
+    name = _host_name(server, wire)
     try:
-        argv = probe_argv(_port(server))
-        done = await wire.run(argv, stdin=probe_script(), deadline_s=deadline_s)
+        argv = probe_argv(_port(server), *(_models(said) if said is not None else ()))
+        script = probe_script(again=said is None)
+        done = await wire.run(argv, stdin=script, deadline_s=deadline_s)
     except WireError as error:
-        why = f"{error.kind.value}: {error.why}"
-        unread = {name: Group({}, why) for name in ("launch", "conf", "gpu", "versions")}
-        return {**unread, "host": Group({"name": _host_name(server, wire)}, why)}
+        return _unread(name, f"{error.kind.value}: {error.why}")
     told = _rows(done.out.decode("utf-8", "replace"))
     if "probe.end" not in told:
-        why = "the host's shell did not run the probe to its end"
-        unread = {name: Group({}, why) for name in ("launch", "conf", "gpu", "versions")}
-        return {**unread, "host": Group({"name": _host_name(server, wire)}, why)}
-    return {
-        "host": _host(told, _host_name(server, wire)),
+        return _unread(name, "the host's shell did not run the probe to its end")
+    groups = {
+        "host": _host(told, name),
         "launch": _launch(told, server, utc),
         "conf": _conf(told),
         "gpu": _gpu(told),
-        "versions": _versions(told),
-        "args": _argv(told),
     }
+    if said is None:
+        return groups
+    software = {"versions": versions(told), "model": model(told), "topology": topology(told)}
+    return {**groups, **software, "args": _argv(told)}
+
+
+def _unread(name: str, why: str) -> Groups:
+    groups = {group: Group({}, why) for group in _PROBED}
+    return {**groups, "host": Group({"name": name}, why)}
+
+
+def _models(said: Groups) -> tuple[str, str, str]:
+    """Model, draft and revision as the server's own arguments have them, "" where they do not."""
+    args = said["args"].values if "args" in said else {}
+
+    def first(*names: str) -> str:
+        found = (args.get(name) for name in names)
+        return next((one for one in found if isinstance(one, str) and one != "None"), "")
+
+    draft = first("speculative_draft_model_path", "speculative_model")
+    return first("model_path", "model"), draft, first("revision")
 
 
 def _port(server: Server) -> int:
@@ -80,15 +115,18 @@ def _rows(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _one(told: Mapping[str, list[str]], name: str) -> Value:
+def _one(told: Rows, name: str) -> Value:
     values = told.get(name, [""])
     return values[0] or Unread("not told")
 
 
-def _host(told: Mapping[str, list[str]], name: str) -> Group:
+def _host(told: Rows, name: str) -> Group:
     values: dict[str, Value] = {"name": name}
     for key in ("boot_id", "kernel"):
         values[key] = _one(told, f"host.{key}")
+    for key in _HOST_KEYS:
+        if f"host.{key}" in told:
+            values[key] = told[f"host.{key}"][0]
     governor = told.get("host.cpu_governor", [""])[0]
     values["cpu_governor"] = governor or Unset()
     try:
@@ -99,7 +137,7 @@ def _host(told: Mapping[str, list[str]], name: str) -> Group:
     return Group(values)
 
 
-def _launch(told: Mapping[str, list[str]], server: Server, utc: str) -> Group:
+def _launch(told: Rows, server: Server, utc: str) -> Group:
     values: dict[str, Value] = {"url": server.url, "taken_utc": utc}
     pid, start = _one(told, "launch.pid"), _one(told, "launch.start_ticks")
     if isinstance(pid, Unread) or isinstance(start, Unread):
@@ -107,10 +145,13 @@ def _launch(told: Mapping[str, list[str]], server: Server, utc: str) -> Group:
     container = told.get("launch.container_id", [""])[0]
     boot = told.get("host.boot_id", [""])[0]
     launch = {"pid": pid, "start_time": start, "launch_id": f"{boot[:8]}-{pid}-{start}"}
-    return Group({**values, **launch, "container_id": container or Unset()})
+    values |= {**launch, "container_id": container or Unset()}
+    if container:
+        values["image_digest"] = _one(told, "launch.image_digest")
+    return Group(values)
 
 
-def _argv(told: Mapping[str, list[str]]) -> Group:
+def _argv(told: Rows) -> Group:
     """The command line's options, for engines that tell no resolved ones; secrets left out."""
     words = told.get("launch.argv", [""])[0].split()
     if not words:
@@ -126,40 +167,58 @@ def _argv(told: Mapping[str, list[str]]) -> Group:
     return Group(values)
 
 
-def _conf(told: Mapping[str, list[str]]) -> Group:
+def _conf(told: Rows) -> Group:
+    """The files NCCL reads, by checksum; those of the process's own environment only where that
+    could be read."""
+    values: dict[str, Value] = {}
     if "conf.etc" in told:
-        return Group({"/etc/nccl.conf": told["conf.etc"][0]})
-    if "conf.etc_absent" in told:
-        return Group({"/etc/nccl.conf": Unset()})
-    return Group({"/etc/nccl.conf": Unread("the server's root was not readable")})
+        values["/etc/nccl.conf"] = _one(told, "conf.etc")
+    elif "conf.etc_absent" in told:
+        values["/etc/nccl.conf"] = Unset()
+    else:
+        values["/etc/nccl.conf"] = Unread("the server's root was not readable")
+    for key, name in (("named", "NCCL_CONF_FILE"), ("home", "~/.nccl.conf")):
+        if "conf.readable" not in told:
+            values[name] = Unread("the server's environment was not readable")
+        elif f"conf.{key}" in told:
+            values[name] = told[f"conf.{key}"][0] or Unread("it names a file that is not readable")
+        else:
+            values[name] = Unset()
+    return Group(values)
 
 
-def _gpu(told: Mapping[str, list[str]]) -> Group:
+def _gpu(told: Rows) -> Group:
     if "gpu.none" in told:
         return Group({"uuids": "no GPU"})
-    uuids = told.get("gpu.uuids", [])
+    columns = _gpu_columns(told)
+    uuids = columns.get("uuid", [])
     if not uuids or not all(uuid.startswith(("GPU-", "MIG-")) for uuid in uuids):
-        said = uuids[0] if uuids else "nothing"
+        said = (uuids or told.get("gpu.refused.uuid", []) or ["nothing"])[0]
         return Group({}, f"nvidia-smi says: {said[:80]}")
     values: dict[str, Value] = {"count": str(len(uuids))}
-    for key in _GPU_KEYS:
-        rows = told.get(f"gpu.{key}", [])
-        same = " ".join(rows) if key == "uuids" else ", ".join(dict.fromkeys(rows))
-        values[key] = same or Unread("not told")
+    for field, key in _GPU_KEYS.items():
+        rows = columns.get(field, [])
+        if f"gpu.refused.{field}" in told:
+            values[key] = "no such field in this driver"
+        else:
+            same = " ".join(rows) if key == "uuids" else ", ".join(dict.fromkeys(rows))
+            values[key] = same or Unread("not told")
+    if "gpu.idle_tenants" in told:
+        values["idle_tenants"] = f"{told['gpu.idle_tenants'][0]} other processes"
     return Group(values)
 
 
-def _versions(told: Mapping[str, list[str]]) -> Group:
-    values: dict[str, Value] = {}
-    if "nccl.lib" in told:
-        values["libnccl"] = told["nccl.lib"][0]
-    elif "nccl.readable" in told:
-        values["libnccl"] = "no libnccl mapped"
-    else:
-        values["libnccl"] = Unread("no memory map was readable")
-    drivers = ", ".join(dict.fromkeys(told.get("gpu.drivers", [])))
-    values["driver"] = "no GPU" if "gpu.none" in told else drivers or Unread("not told")
-    return Group(values)
+def _gpu_columns(told: Rows) -> Mapping[str, Sequence[str]]:
+    """Each field's values, one a GPU."""
+    if "gpu.fields" in told:
+        names = told["gpu.fields"][0].split(",")
+        rows = [row.split(", ") for row in told.get("gpu.row", [])]
+        return {
+            name: [row[place] for row in rows if len(row) == len(names)]
+            for place, name in enumerate(names)
+        }
+    start = "gpu.one."
+    return {name.removeprefix(start): rows for name, rows in told.items() if name.startswith(start)}
 
 
 def environment_of(cell: ServerCell) -> Group:
@@ -180,11 +239,20 @@ def server_says(server: Server, found: Found, masks: Masks) -> Groups:
     """Arguments and model as the server itself tells them; no arguments where its engine tells
     none, so that those of its command line stand."""
     name: Value = clean(found.model, masks) if found.model else Unread("not told")
-    model = {"model": Group({"name": name})}
+    served = {"model": Group({"name": name})}
     if found.info is None or not found.info.args:
-        return model
+        return served
     seen = args_seen(clean(server.name, masks), found.info.args, masks)
     args: dict[str, Value] = {
         str(name): str(text) for name, text in seen.args if name not in _RANDOM
     }
-    return {"args": Group(args), **model}
+    return {"args": Group(args), **served}
+
+
+def joined(probed: Groups, said: Groups) -> Groups:
+    """What was probed with what the server says over it, its model's name beside the files."""
+    found = {**probed, **said}
+    files, served = probed.get("model"), said.get("model")
+    if files is not None and served is not None:
+        found["model"] = Group({**files.values, **served.values}, files.unread)
+    return found

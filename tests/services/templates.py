@@ -109,7 +109,8 @@ async def probe(wire: Wire, place: Place) -> None:
     assert told["launch.pid"].isdecimal()
     assert f"127.0.0.1:{place.port}" in told["launch.argv"]
     assert told["launch.start_ticks"].isdecimal()
-    assert told["gpu.uuids"] == "--query-gpu=uuid|--format=csv,noheader|"
+    assert told["gpu.row"].startswith("--query-gpu=uuid,name,driver_version,")
+    assert told["gpu.row"].endswith("|--format=csv,noheader|")
     assert int(told["host.cores"] or 1) > 0
 
 
