@@ -130,6 +130,8 @@ class Follower:
         splitter = self._emitter.splitter
         read_us, self._cut = self._cut, None
         before = away(read_us, self._clock.now_us())
+        if self._then and read_us is not None:
+            yield self._emitter.gap(GapKind.LINK, f"{before}; 0 bytes read again, 0 lost", 0, 0)
         if self._then and self._then != begun.file:
             yield self._emitter.gap(GapKind.ROTATED, "rotated again: a file between is gone", None)
         self._then = ""
@@ -143,7 +145,7 @@ class Follower:
         elif begun.size < splitter.taken or begun.offset != wanted.offset:
             yield from self._emitter.send(over=True)
             yield self._emitter.gap(GapKind.TRUNCATED, f"{before}; truncated: restarted at 0", None)
-            self._restart()
+            self._restart(self._file)
             if begun.offset == 0:
                 self._start(begun)
         else:
@@ -155,7 +157,7 @@ class Follower:
 
     def _start(self, begun: _Begun, *, gather: bool = False) -> None:
         """Read a file new to us from where the host begins."""
-        self._file = begun.file
+        self._file, self._then = begun.file, ""
         self._emitter.file = tuple(int(part) for part in begun.file.split(":"))
         self._await(begun.offset, begun.size - begun.offset if gather else 0, choosing=True)
         self._anchor = _Anchor(begun.offset, b"")
@@ -167,8 +169,8 @@ class Follower:
         self._held, self._target, self._choosing = b"", target, choosing
         self._next_anchor = None
 
-    def _restart(self, then: str = "") -> None:
-        """The next life reads that file from its start, or whatever has the path then."""
+    def _restart(self, then: str) -> None:
+        """The next life reads that file from its start."""
         self._file, self._then = "", then
         self._last_lines = None
 
@@ -201,7 +203,7 @@ class Follower:
         else:
             text = "rotated: the old file was read to its end"
             yield self._emitter.gap(GapKind.ROTATED, text, 0)
-        self._restart(end.then if same and end is not None else "")
+        self._restart(end.then if same and end is not None and end.then else self._file)
 
     def _send(self, *, over: bool = False) -> Iterator[LogMoved]:
         """What is due, after what the file has before it; the anchor moves up to what went out."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from console.model.clock import Pace, SystemClock
 from console.model.fleet import LogId, LogSource
 from console.model.mask import Masks
+from console.model.text import clean_lines
 from console.services.tail import LogSeen, tail
 from console.stream.fact import FeedState, GapKind
 from console.stream.server_events import LogAdvanced, LogFeedChanged, LogGap
@@ -76,6 +77,35 @@ class Followed:
             elif isinstance(event, LogGap):
                 assert event.at == expected
                 expected += event.span
+
+    def check_exact(self, *files: bytes) -> None:
+        """Byte for byte: `files` are all that was written, in the order it had the path.
+
+        What is held of each goes on without a gap from its start, each text is the cleaned and
+        masked range it names, and every end before a file's last byte is said to be one.
+        """
+        place, at = 0, 0
+        for event in self.events:
+            match event:
+                case LogAdvanced():
+                    begin, end = event.byte
+                    assert begin == at, (place, at, event.byte)
+                    raw = files[place][begin:end]
+                    assert len(raw) == end - begin, (place, len(files[place]), event.byte)
+                    parts = raw.removesuffix(b"\n").split(b"\n")
+                    assert list(event.lines) == clean_lines(parts, Masks())
+                    at = end
+                case LogGap(gap=GapKind.LINK, lost_bytes=0):
+                    pass
+                case LogGap():
+                    left = len(files[place]) - at
+                    assert event.lost_bytes in (left, None), (place, left, event)
+                    assert left == 0 or event.lost_bytes == left or "lost" in event.text, event
+                    place, at = place + 1, 0
+                case _:
+                    pass
+        assert (place, at) == (len(files) - 1, len(files[-1]))
+        self.check_numbers()
 
     def check_whole(self, *paths: Path) -> None:
         """The files, each from its start to its end, are what is held, line for line."""

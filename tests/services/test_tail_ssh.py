@@ -210,8 +210,25 @@ async def test_truncated_while_away_is_said(box: Box, log: Path) -> None:
         await said.until_line("fresh")
         assert said.gap_kinds == [GapKind.TRUNCATED]
         assert said.gaps[0].lost_bytes is None
-        assert said.advances[-1].byte == (0, 6)
-        said.check_numbers()
+        said.check_exact(numbered(0, 100).encode(), b"fresh\n")
+
+
+async def test_truncated_then_rotated_while_away_nothing_is_lost(box: Box, log: Path) -> None:
+    append(log, numbered(0, 10))
+    async with wired(box.ssh_config) as wire, following(wire, log) as said:
+        await said.until_line("line 9")
+        os.truncate(log, 0)
+        await auntil(lambda: said.gaps)
+        await asyncio.to_thread(box.stop)
+        await said.until_state(FeedState.CUT)
+        append(log, "before it was rotated\n")
+        log.rename(log.with_name(f"{log.name}.1"))  # noqa: ASYNC240
+        append(log, "after\n")
+        await asyncio.to_thread(box.start)
+        await said.until_line("after")
+        said.check_exact(numbered(0, 10).encode(), b"before it was rotated\n", b"after\n")
+        assert said.gap_kinds.count(GapKind.LINK) == 1
+        assert "0 bytes read again, 0 lost" in said.gaps[1].text
 
 
 async def test_cut_back_to_what_was_read_again_is_said(box: Box, log: Path) -> None:
