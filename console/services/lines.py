@@ -178,7 +178,21 @@ class _Line:
 
     def _shown(self) -> bytes:
         text = bytes(self._text) + (_named(self._nuls) if self._nuls else b"")
-        return text + f" +{self._extra:,} bytes".encode() if self._extra else text
+        if not self._extra:
+            return text
+        cut = _cut_character(text)
+        return text[: len(text) - cut] + f" +{self._extra + cut:,} bytes".encode()
+
+
+def _cut_character(text: bytes) -> int:
+    """How many bytes at its end begin a character of UTF-8 that goes on behind the cut."""
+    for back in range(1, min(4, len(text) + 1)):
+        byte = text[-back]
+        if byte >= 0xC0:
+            return back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
+        if byte < 0x80:
+            break
+    return 0
 
 
 def _prefix(state: bytes) -> bytes:

@@ -18,17 +18,22 @@ _NS = 1_000_000_000
 # After it a name may stand: `kubectl logs --prefix`, `docker compose logs`.
 _TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\d*(Z|[+-]\d\d:?\d\d)")
 _PREFIX_BYTES = 160
+_STAMP = re.compile(rb"((?:[^|\s]{1,80} *\| |\[[^\]\s]{1,120}\] )?)" + _TIME.pattern + b" ?")
 
 
 class Overlap:
     """The lines of one command over many runs.
+
+    Args:
+        is_stamped: lines begin with a time that they are to be given without.
 
     Attributes:
         left_out: lines of this run that had come before.
         complete: the last line of the run before came again: nothing is missing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_stamped: bool = False) -> None:
+        self._is_stamped = is_stamped
         self._recent: deque[tuple[int, int]] = deque(maxlen=_MOST_LINES)
         self._last_ns = 0
         self._rest = b""
@@ -73,19 +78,23 @@ class Overlap:
                 self._passing = False
                 kept.append(line)
             elif self._is_new(line):
-                kept.append(line)
+                kept.append(self._bare(line))
         self._rest = rest
         text = b"".join(line + b"\n" for line in kept)
         if self._passing or len(rest) > _MOST_BYTES:
             self._rest, was = b"", self._passing
             self._passing = was or self._is_new(rest)
-            return text + rest if self._passing else text
+            return text + (rest if was else self._bare(rest)) if self._passing else text
         return text
 
     def finish(self) -> bytes:
         """The unfinished line, for the command itself has ended."""
         rest, self._rest = self._rest, b""
-        return rest if rest and self._is_new(rest) else b""
+        return self._bare(rest) if rest and self._is_new(rest) else b""
+
+    def _bare(self, line: bytes) -> bytes:
+        found = _STAMP.match(line) if self._is_stamped else None
+        return line if found is None else found[1] + line[found.end() :]
 
     def _is_new(self, line: bytes) -> bool:
         ns = _time_ns(line)
@@ -111,7 +120,8 @@ class Overlap:
             self._before[key] -= 1
             self.complete = self.complete or ns == self._last_ns
             return False
-        return ns >= self._oldest_ns
+        # Of the oldest time known some lines may have come before those that are known.
+        return ns > self._oldest_ns or self._oldest_ns == self._last_ns
 
 
 def _time_ns(line: bytes) -> int | None:

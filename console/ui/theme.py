@@ -86,7 +86,8 @@ class Ink:
 
     def pieces(self, pieces: Iterable[Piece]) -> Strip:
         """A log line in its styles, as wide as it is."""
-        return Strip(_merged((piece.text, self._mix(piece.role, piece.style)) for piece in pieces))
+        segments = _merged((piece.text, self._mix(piece.role, piece.style)) for piece in pieces)
+        return Strip(segments, plain_cells(segments))
 
     def _mix(self, role: Role, look: ansi.Style) -> Style:
         from console.model.ansi import DEFAULT  # needed for logs, not for the first paint
@@ -100,6 +101,16 @@ class Ink:
             if len(self._mixed) < 4096:
                 self._mixed[role, look] = mixed
         return mixed
+
+
+def plain_cells(segments: Iterable[Segment]) -> int | None:
+    """How wide ASCII is, which the toolkit else counts character by character; None for others."""
+    cells = 0
+    for text, _, _ in segments:
+        if not text.isascii():
+            return None
+        cells += len(text)
+    return cells
 
 
 def _merged(parts: Iterable[tuple[str, Style]]) -> list[Segment]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,24 @@ def test_a_long_line_is_cut_and_counted() -> None:
     cut = b"x" * MOST_BYTES + b" +4,464 bytes"
     assert split(whole + b"\nnext\n") == [cut, b"next"]
     assert split(b"x" * 40_000, b"x" * 30_000, b"\n") == [cut]
+
+
+@pytest.mark.parametrize("character", ["ä", "界", "🚀", "x"])
+def test_a_long_line_is_never_cut_inside_a_character(character: str) -> None:
+    for before in range(4):
+        whole = b"x" * before + character.encode() * 70_000
+        for pieces in (
+            [whole],
+            [whole[:MOST_BYTES], whole[MOST_BYTES:]],
+            [whole[:65_000], whole[65_000:]],
+        ):
+            [line] = split(*pieces, b"\n")
+            text, _, extra = line.partition(b" +")
+            kept = text.decode()
+            assert kept == "x" * before + character * (len(kept) - before)
+            assert MOST_BYTES - len(character.encode()) < len(text) <= MOST_BYTES
+            rest = len(whole) - len(text)
+            assert extra == (f"{rest:,} bytes".encode() if rest else b"")
 
 
 def test_a_hundred_megabytes_without_a_newline_are_not_held() -> None:

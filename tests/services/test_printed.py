@@ -17,44 +17,66 @@ from console.model.clock import Pace, SystemClock
 from console.model.fleet import Host, LogSource
 from console.model.fleet import Wire as Way
 from console.services.overlap import Overlap
+from console.services.resuming import resuming
 from console.stream.fact import FeedState, GapKind
 from console.transport.local import LocalWire
 from console.transport.wires import wire_to
 from tests.rig.sshd import Sshd
+from tests.rig.waiting import auntil
 from tests.services.following import following
 
 PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
-SINCE = {
-    "docker": ("--since", "{rfc3339}"),
-    "kubectl": ("--since-time={rfc3339}",),
-    "journalctl": ("--since=@{epoch}",),
+TOOLS = {
+    "docker": ("logs", "-f", "--tail", "100", "kimi"),
+    "kubectl": ("-n", "serving", "logs", "-f", "--tail=100", "pod/kimi"),
+    "journalctl": ("-f", "-n", "100", "-u", "kimi"),
 }
-# Takes the calls that the real one takes, and prints a file's lines from a time on, for ever.
+"""As an operator writes them; nothing of resuming is asked for."""
+
+# Does what its manual says of these options with a file's lines, and refuses any other call.
 STAND_IN = """#!{python}
 import datetime, sys, time
-NAME, WANTED = {name!r}, {wanted!r}
-args = sys.argv[1:]
-if args[: len(WANTED)] != WANTED or len(args) - len(WANTED) > 2:
-    sys.exit(f"{{NAME}}: a call that was not expected: {{args}}")
-since = " ".join(args[len(WANTED):]).partition("=")[2] or args[-1] * (len(args) > len(WANTED))
+NAME, words = {name!r}, sys.argv[1:]
+given, rest = {{}}, []
+VALUES = {{"--tail", "--since", "--since-time", "-n", "-u", "--output"}}
+while words:
+    name, joined, value = words.pop(0).partition("=")
+    if name in VALUES:
+        given[name] = value if joined else words.pop(0)
+    elif name in ("-f", "--timestamps", "--no-tail"):
+        given[name] = True
+    else:
+        rest.append(name)
+wanted = {{
+    "docker": (["logs", "kimi"], {{"-f", "--tail", "--timestamps", "--since"}}),
+    "kubectl": (["logs", "pod/kimi"], {{"-n", "-f", "--tail", "--timestamps", "--since-time"}}),
+    "journalctl": ([], {{"-f", "-n", "-u", "--output", "--since", "--no-tail"}}),
+}}[NAME]
+if rest != wanted[0] or set(given) - wanted[1] or "-f" not in given:
+    sys.exit(f"{{NAME}}: a call that was not expected: {{sys.argv[1:]}}")
 def moment(text):
     if text.startswith("@"):
         return float(text[1:])
-    return datetime.datetime.fromisoformat(text[:26] + "+00:00").timestamp()
-begin = moment(since) - 1e-6 if since else 0
+    return datetime.datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00").timestamp()
+since = given.get("--since") or given.get("--since-time") or "@0"
+begin = moment(since) - 1e-6
+if NAME == "kubectl":
+    begin = begin // 1  # its API knows whole seconds only
+tail = given.get("--tail") or (given.get("-n") if NAME == "journalctl" else None)
 with open({log!r}) as file:
+    lines = file.readlines()
+    lines = [line for line in lines if moment(line.split(" ")[0]) >= begin]
+    if tail and "--no-tail" not in given:
+        lines = lines[-int(tail):]
     while True:
+        for line in lines:
+            bare = NAME != "journalctl" and "--timestamps" not in given
+            print(line.split(" ", 1)[1] if bare else line, end="", flush=True)
         line = file.readline()
+        lines = [line] if line else []
         if not line:
             time.sleep(0.01)
-        elif moment(line.split(" ")[0].rstrip("Z")) >= begin:
-            print(line, end="", flush=True)
 """
-CALLS = {
-    "docker": ["logs", "-f", "--timestamps", "kimi"],
-    "kubectl": ["logs", "-f", "--timestamps", "pod/kimi"],
-    "journalctl": ["-f", "-u", "kimi", "-o", "short-iso-precise"],
-}
 
 
 def stamped(number: int, text: str = "line") -> str:
@@ -68,18 +90,22 @@ def append(path: Path, start: int, end: int) -> None:
         file.write("".join(f"{stamped(number)}\n" for number in range(start, end)))
 
 
-@pytest.fixture(params=["docker", "kubectl", "journalctl"])
+@pytest.fixture(params=TOOLS)
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> LogSource:
-    """A command in the form its documentation gives, run by a stand-in that checks the call."""
+    """A command as a person writes it, run by a stand-in that takes the real one's options."""
     name: str = request.param
     log = tmp_path / "log"
     log.touch()
     tool = tmp_path / name
-    tool.write_text(
-        STAND_IN.format(python=sys.executable, name=name, wanted=CALLS[name], log=str(log))
-    )
+    tool.write_text(STAND_IN.format(python=sys.executable, name=name, log=str(log)))
     tool.chmod(0o755)
-    return LogSource(argv=(str(tool), *CALLS[name]), resume=SINCE[name])
+    return LogSource(argv=(str(tool), *TOOLS[name]))
+
+
+def shown(source: LogSource, number: int) -> str:
+    """What of a line is to be seen: no time that the console alone asked for."""
+    text = stamped(number)
+    return text if "journalctl" in source.argv[0] else text.partition(" ")[2]
 
 
 def killed(name: str) -> int:
@@ -103,15 +129,17 @@ async def test_run_again_it_goes_on_without_repeating_a_line(
     append(log, 0, 101)
     wire = LocalWire(Host("here"))
     async with following(wire, source) as said:
-        await said.until_line(stamped(100))
+        await said.until_line(shown(source, 100))
         assert killed(source.argv[0])
         await said.until_state(FeedState.CUT)
-        append(log, 101, 110)
-        await said.until_line(stamped(109))
-        assert said.lines == [stamped(number) for number in range(110)]
+        # More than the tail that the command was begun with.
+        append(log, 101, 350)
+        await said.until_line(shown(source, 349))
+        assert said.lines == [shown(source, number) for number in range(1, 350)]
         assert said.gap_kinds == [GapKind.INEXACT, GapKind.LINK]
         assert said.gaps[1].lost_bytes == 0
-        assert "goes on by time, 1 lines came again and were left out" in said.gaps[1].text
+        assert "it goes on by time, " in said.gaps[1].text
+        assert " lines came again and were left out" in said.gaps[1].text
         said.check_numbers()
     await wire.close()
 
@@ -127,12 +155,12 @@ async def test_over_a_killed_link_it_goes_on_by_time(
     async with following(wire, source) as said:
         for turn in range(3):
             last = 50 + turn * 50 - 1
-            await said.until_line(stamped(last))
+            await said.until_line(shown(source, last))
             sshd.kill_sessions()
             await said.until_state(FeedState.CUT, count=turn + 1)
             append(log, last + 1, last + 51)
-        await said.until_line(stamped(199))
-        assert said.lines == [stamped(number) for number in range(200)]
+        await said.until_line(shown(source, 199))
+        assert said.lines == [shown(source, number) for number in range(200)]
         assert said.gap_kinds == [GapKind.INEXACT] + 3 * [GapKind.LINK]
     await wire.close()
 
@@ -154,6 +182,104 @@ async def test_what_the_command_no_longer_has_is_said_to_be_missing(tmp_path: Pa
         assert said.gaps[1].lost_bytes is None
         assert "its last line did not come again" in said.gaps[1].text
     await wire.close()
+
+
+@pytest.mark.rig
+async def test_a_command_that_ends_with_nothing_new_says_nothing_in_the_log(
+    source: LogSource, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    append(log, 0, 5)
+    wire = LocalWire(Host("here"))
+    async with following(wire, source) as said:
+        await said.until_line(shown(source, 4))
+        for turn in range(3):
+            await auntil(lambda: killed(source.argv[0]))
+            await said.until_state(FeedState.CUT, count=turn + 1)
+            await said.until_state(FeedState.FOLLOWING, count=turn + 2)
+        assert said.gap_kinds == [GapKind.INEXACT]
+        append(log, 5, 6)
+        await said.until_line(shown(source, 5))
+        assert said.gap_kinds == [GapKind.INEXACT, GapKind.LINK]
+        assert said.lines == [shown(source, number) for number in range(6)]
+    await wire.close()
+
+
+@pytest.mark.parametrize(
+    ("argv", "first", "again"),
+    [
+        (
+            "docker logs -f --tail 200 kimi",
+            "docker logs -f --tail 200 kimi --timestamps",
+            "docker logs -f kimi --timestamps --since={rfc3339}",
+        ),
+        (
+            "sudo -n podman logs -ft -n50 --since 1h kimi",
+            "sudo -n podman logs -ft -n50 --since 1h kimi",
+            "sudo -n podman logs -ft kimi --since={rfc3339}",
+        ),
+        (
+            "/usr/bin/docker compose logs -f kimi",
+            "/usr/bin/docker compose logs -f kimi --timestamps",
+            "/usr/bin/docker compose logs -f kimi --timestamps --since={rfc3339}",
+        ),
+        (
+            "kubectl -n serving logs -f --since=1h pod/kimi",
+            "kubectl -n serving logs -f --since=1h pod/kimi --timestamps",
+            "kubectl -n serving logs -f pod/kimi --timestamps --since-time={rfc3339}",
+        ),
+        (
+            "journalctl -fu kimi -n 500",
+            "journalctl -fu kimi -n 500 --output=short-iso-precise",
+            "journalctl -fu kimi --output=short-iso-precise --no-tail --since=@{epoch}",
+        ),
+        (
+            "docker exec box journalctl -f -o short-iso --lines=9",
+            "docker exec box journalctl -f -o short-iso --lines=9",
+            "docker exec box journalctl -f -o short-iso --no-tail --since=@{epoch}",
+        ),
+        ("journalctl -f -o cat", "journalctl -f -o cat", ""),
+        ("tail -F docker logs.txt", "tail -F docker logs.txt", ""),
+    ],
+)
+def test_what_is_known_of_the_tools(argv: str, first: str, again: str) -> None:
+    known = resuming(LogSource(argv=tuple(argv.split())))
+    assert (" ".join(known.argv), " ".join(known.again)) == (first, again)
+    assert known.is_stamped == ("--timestamps" in first and "--timestamps" not in argv)
+
+
+def test_the_fleet_file_is_obeyed_before_what_is_known() -> None:
+    source = LogSource(argv=("docker", "logs", "-f", "x"), resume=("--since", "{epoch}"))
+    known = resuming(source)
+    assert known.argv == source.argv
+    assert known.again == (*source.argv, "--since", "{epoch}")
+    assert not known.is_stamped
+
+
+def test_a_time_that_nobody_asked_for_is_not_shown() -> None:
+    overlap = Overlap(is_stamped=True)
+    at = b"2026-02-24T17:05:00.123456789Z"
+    data = b"\n".join(
+        [
+            at + b" [2026-02-24 17:05:00 TP0] x",
+            b"kimi-1  | " + at + b" 2026-02-24T17:05:00Z own",
+            b"[pod/kimi/main] " + at + b" y",
+            b"Error: no stamp at 2026-02-24T17:05:00Z",
+            at + b" ",
+            b"",
+        ]
+    )
+    assert overlap.take(data).split(b"\n") == [
+        b"[2026-02-24 17:05:00 TP0] x",
+        b"kimi-1  | 2026-02-24T17:05:00Z own",
+        b"[pod/kimi/main] y",
+        b"Error: no stamp at 2026-02-24T17:05:00Z",
+        b"",
+        b"",
+    ]
+    long = Overlap(is_stamped=True)
+    kept = b"".join(long.take(part) for part in (at + b" " + b"x" * 70_000, b"y" * 70_000, b"z\n"))
+    assert kept == b"x" * 70_000 + b"y" * 70_000 + b"z\n"
 
 
 def again(overlap: Overlap, data: bytes, cuts: list[int]) -> bytes:

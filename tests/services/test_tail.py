@@ -304,10 +304,10 @@ async def test_a_command_that_ends_is_said_and_run_again(log: Path) -> None:
     append(log, "once\n")
     wire = LocalWire(Host("here"))
     async with following(wire, ("cat", str(log))) as said:
-        await said.until_state(FeedState.FOLLOWING, count=2)
+        await auntil(lambda: said.lines.count("once") >= 2)
         cut = next(feed for feed in said.feeds if feed.feed is FeedState.CUT)
         assert (cut.failure, cut.why) == (Failure.REMOTE, "the command ended")
-        assert said.gap_kinds == [GapKind.INEXACT, GapKind.LINK]
+        assert said.gap_kinds[:2] == [GapKind.INEXACT, GapKind.LINK]
         assert "lines may be missing or repeated" in said.gaps[1].text
         said.check_numbers()
     await wire.close()

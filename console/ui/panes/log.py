@@ -44,7 +44,7 @@ class Log(Pane):
         super().__init__(ink, id)
         self.clock = clock
         self.window = Window()
-        self.window.tall = lambda line: self.rows.tall(line, self.room, _most(self.depth))
+        self.window.tall = self._tall
         self.find = Find(clock)
         self.cursor = Cursor(self.window)
         self.rows = Rows(ink)
@@ -160,12 +160,17 @@ class Log(Pane):
             return _POINTED
         return _SELECTED if self.cursor.selected(number) else " "
 
+    def _tall(self, line: Line) -> int:
+        # The toolkit works out a widget's size anew each time it is asked.
+        return self.rows.tall(line, self.room, _most(self.depth)) if self.rows.wrap else 1
+
     def _draw(self) -> None:
         drawn: list[tuple[Line, Strip]] = []
+        room, depth = self.room, self.depth
         for line in self.window.lines:
-            drawn += [(line, row) for row in self.rows.rows(line, self.room, _most(self.depth))]
+            drawn += [(line, row) for row in self.rows.rows(line, room, _most(depth))]
         # At the end the last row counts; the first line may stick out above.
-        self._drawn = drawn[-self.depth :] if self.window.following else drawn[: self.depth]
+        self._drawn = drawn[-depth:] if self.window.following else drawn[:depth]
         self.refresh_rows()
         pointed = self.cursor.number is not None
         if pointed or self._pointed:

@@ -18,7 +18,7 @@ from console.model.text import Clean
 from console.render.label import label
 from console.render.lines import Piece, notice, pieces
 from console.render.spans import cells
-from console.ui.theme import Ink
+from console.ui.theme import Ink, plain_cells
 from console.ui.window import Line
 
 _MOST_STYLED = 512
@@ -126,12 +126,28 @@ class Rows:
         if strip.cell_length <= first:
             return self.ink.strip((Span("…" if strip.cell_length else "", Role.DIM),), room)
         before, after = first > 0, strip.cell_length > last
-        parts = list(strip.crop(first + before, last - after))
+        parts = _stretch(strip, first + before, last - after)
         # The marks take the look of what they cut: another style would cost the wire 40 bytes.
         if before and parts:
             parts[0] = Segment("…" + parts[0].text, parts[0].style)
-        cut = Strip(parts)
-        return _ended(cut) if after else cut
+        if after and parts:
+            parts[-1] = Segment(parts[-1].text + "…", parts[-1].style)
+        return Strip(
+            parts, None if plain_cells(strip) is None else min(strip.cell_length, last) - first
+        )
+
+
+def _stretch(strip: Strip, first: int, last: int) -> list[Segment]:
+    """The cells from `first` up to before `last`."""
+    if plain_cells(strip) is None:
+        return list(strip.crop(first, last))
+    parts, at = [], 0
+    for text, style, _ in strip:
+        kept = text[max(0, first - at) : max(0, last - at)]
+        if kept:
+            parts.append(Segment(kept, style))
+        at += len(text)
+    return parts
 
 
 def _ended(strip: Strip) -> Strip:
