@@ -47,6 +47,12 @@ class Written:
         self.files[file] += data
         return last
 
+    def half_a_line(self, path: Path | None = None, file: int = -1) -> None:
+        """Append what no newline ends."""
+        with (path or self.path).open("ab") as opened:
+            opened.write(b"half a l")
+        self.files[file] += b"half a l"
+
     def another(self) -> None:
         """From now on another file has the path, or the same one from 0 on."""
         self.files.append(b"")
@@ -58,6 +64,7 @@ def rotate(written: Written) -> GapKind:
     written.another()
     written.lines(20)
     written.lines(3, old, file=-2)
+    written.half_a_line(old, file=-2)
     return GapKind.ROTATED
 
 
@@ -76,6 +83,7 @@ def truncate_and_write_at_once(written: Written) -> GapKind:
 
 def replace(written: Written) -> GapKind:
     other = written.path.with_name("other")
+    written.half_a_line()
     written.another()
     written.lines(30, other)
     other.rename(written.path)
@@ -83,6 +91,7 @@ def replace(written: Written) -> GapKind:
 
 
 def delete_and_recreate(written: Written) -> GapKind:
+    written.half_a_line()
     written.path.unlink()
     written.another()
     written.lines(30)
