@@ -44,7 +44,10 @@ class Log(Pane):
         super().__init__(ink, id)
         self.clock = clock
         self.window = Window()
-        self.window.tall = self._tall
+        # The toolkit works out a widget's size anew each time it is asked.
+        self.window.tall = lambda line: (
+            self.rows.tall(line, self.room, _most(self.depth)) if self.rows.wrap else 1
+        )
         self.find = Find(clock)
         self.cursor = Cursor(self.window)
         self.rows = Rows(ink)
@@ -159,10 +162,6 @@ class Log(Pane):
         if number == self.cursor.number:
             return _POINTED
         return _SELECTED if self.cursor.selected(number) else " "
-
-    def _tall(self, line: Line) -> int:
-        # The toolkit works out a widget's size anew each time it is asked.
-        return self.rows.tall(line, self.room, _most(self.depth)) if self.rows.wrap else 1
 
     def _draw(self) -> None:
         drawn: list[tuple[Line, Strip]] = []
