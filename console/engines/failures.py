@@ -15,7 +15,7 @@ from console.engines.markers import BY_ID, MARKERS, Marker
 _SEARCH = tuple((m.id, re.compile(m.pattern)) for m in MARKERS)
 _PATTERN = dict(_SEARCH)
 _NEEDLES = tuple((needle, m.id) for m in MARKERS for needle in m.needles)
-_FOREIGN = ("Receive: obj=", "Finish: obj=", "Received request ", "Generated response ")
+_FOREIGN = re.compile(r"(?:Receive|Finish): obj=|Received request |Generated response ").search
 RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: |$)")
 _HEAD = 300
 _FIRST = 4096  # markers stand early; a line may be 64 KiB
@@ -25,8 +25,7 @@ _OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMG]iB)")
 
 def foreign(message: str) -> bool:
     """Whether the text quotes what a client sent, behind whatever head."""
-    start = message[:_HEAD]
-    return any(mark in start for mark in _FOREIGN)
+    return _FOREIGN(message, 0, _HEAD) is not None
 
 
 def failure(message: str) -> FailureSeen | None:

@@ -97,6 +97,8 @@ def unwrap(text: str) -> tuple[Head, str]:
 
 def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
     first = text[:1]
+    if first == "[" and text[5:6] == "-" and text[11:12] == " ":
+        return None  # SGLang's own head, which most lines begin with
     if first == "{":
         taken = json_line(head, text)
         return None if taken is None else (taken[0], plain(taken[1]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 _FULL = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:?\d\d)?"
@@ -21,6 +22,7 @@ _NO_YEAR = 2000  # a leap year, so that 29 February is a day
 _EPOCH = datetime(1970, 1, 1)
 
 
+@lru_cache(maxsize=256)  # many lines share a second
 def seconds(at: str) -> float | None:
     """Seconds on the log's own clock, or None where the text is no known stamp.
 

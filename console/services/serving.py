@@ -83,13 +83,14 @@ class Serving:
         if fact.running <= 0:
             return
         steps_s = fact.tok_s / fact.running / (fact.accept_len or 1.0)
-        level = median(steps for steps, _ in self._level) if len(self._level) > 1 else None
+        level = sorted(self._level)[len(self._level) // 2][0] if len(self._level) > 1 else 0.0
         slowed = self._now[0] is Condition.SLOWED
-        if level is None or steps_s * (AGAIN if slowed else SLOWED) >= level:
+        if steps_s * (AGAIN if slowed else SLOWED) >= level:
             self._level.append((steps_s, fact.tok_s))
-            self._slow.clear()
             if slowed:
                 self._now = (Condition.WELL, "", 0)
+            if self._slow:
+                self._slow.clear()
             return
         if slowed or level < _SLOWEST:
             return

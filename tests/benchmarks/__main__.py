@@ -9,13 +9,15 @@ import argparse
 import json
 import sys
 
-from tests.benchmarks import journal, noise, remote_log, screen, startup
+from tests.benchmarks import journal, noise, polling, reading, remote_log, screen, startup
 from tests.ui import measure_logs
 
 SECTIONS = {
     "noise": noise.figures,
     "startup": startup.figures,
     "journal": journal.figures,
+    "reading": reading.figures,
+    "polling": polling.figures,
     "screen": screen.figures,
     "logs": measure_logs.figures,
     "remote_log": remote_log.figures,

@@ -206,6 +206,10 @@ async def test_of_two_servers_of_one_arm_the_recipe_tells_which(
     assert arms == {"one": None, "two": Arm.BASELINE}
 
 
+EAGLE3_CONFIG = (
+    "model='/m', speculative_config=SpeculativeConfig(method='eagle3', num_spec_tokens=3),"
+    " tensor_parallel_size=8, quantization=None"
+)
 VLLM_METRICS = """\
 vllm:num_requests_running{engine="0",model_name="m"} 0.0
 vllm:cache_config_info{block_size="16",cache_dtype="fp8",engine="0",num_gpu_blocks="19570"} 1.0
@@ -221,8 +225,7 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 0.0
     ("info", "drafts", "arm", "args"),
     [
         (
-            "model='/m', speculative_config=SpeculativeConfig(method='eagle3', num_spec_tokens=3), "
-            "tensor_parallel_size=8, quantization=None",
+            EAGLE3_CONFIG,
             "",
             "eagle3, 3 draft tokens (resolved arguments)",
             {"tensor_parallel_size": "8", "model": "/m"},
