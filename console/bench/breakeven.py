@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 LABEL = "projection, not a measurement"
+MOST_TOK_S = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,18 @@ def with_restored(cycle: Cycle, restored_tok_s: float, verify_factor: float = 1.
     saving_ms = 1e3 / cycle.base_tok_s - 1e3 / restored_tok_s
     rate = cycle.length / ((cycle.cycle_ms - verify_factor * saving_ms) / 1e3)
     return Projection(f"baseline restored to {restored_tok_s:g} tok/s", rate, rate / restored_tok_s)
+
+
+def with_believed(cycle: Cycle, believed: Sequence[float]) -> tuple[Projection, ...]:
+    """Of each rate (tok/s) that somebody believes: were it the baseline, and were it the baseline
+    again in an environment that changes both arms. What is no rate here is left out."""
+    found: list[Projection] = []
+    for tok_s in believed:
+        if 0 < tok_s < MOST_TOK_S:
+            found.append(with_baseline(cycle, tok_s))
+            if 1e3 / cycle.base_tok_s - 1e3 / tok_s < cycle.cycle_ms:
+                found.append(with_restored(cycle, tok_s))
+    return tuple(found)
 
 
 def length_at(per_position: Sequence[float], drafts: int) -> float:

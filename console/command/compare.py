@@ -15,6 +15,7 @@ from pathlib import Path
 
 from console.bench.arm import Summary
 from console.bench.provenance import show
+from console.bench.whatif import FORMS, BadQuestion
 from console.control.arms import Chosen, NoArm, choose
 from console.control.comparing import Compared, compare
 from console.model.exits import Exit
@@ -35,6 +36,10 @@ def main(argv: Sequence[str]) -> Exit:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object")
     form.add_argument("--markdown", action="store_true", help="a section for a page")
+    parser.add_argument(
+        "--what-if", action="append", default=[], metavar="NAME=NUMBER",
+        help="a projection, repeatable: " + "; ".join(f"{k}: {v}" for k, v in FORMS.items()),
+    )  # fmt: skip
     options = parser.parse_args(argv)
     try:
         baseline, ours = _side(options.baseline, Arm.BASELINE)
@@ -43,7 +48,11 @@ def main(argv: Sequence[str]) -> Exit:
         print(f"spec-console: {error}", file=sys.stderr)
         return Exit.USAGE
     both = replace(ours, assumptions={**ours.assumptions, **theirs.assumptions})
-    found = compare(baseline, speculative, both, Masks())
+    try:
+        found = compare(baseline, speculative, both, Masks(), " ".join(options.what_if))
+    except BadQuestion as error:
+        print(f"spec-console: {error}", file=sys.stderr)
+        return Exit.USAGE
     if options.json:
         print(json.dumps(as_json(found)))
     else:

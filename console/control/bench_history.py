@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from console.bench.provenance import Group, Unread
-from console.bench.record import Departed, Entry, against_history
+from console.bench.record import Departed, Entry, against_history, stale
 from console.model.clock import Clock, utc_text
 from console.model.fleet import Arm
 from console.model.mask import Masks
@@ -31,9 +31,10 @@ def with_history(
     event: BenchFinished, bench: Bench, clock: Clock, emit: Emit, masks: Masks
 ) -> BenchFinished:
     """The end of a benchmark; that of a valid baseline says in `why` what it departed from, and
-    the history is emitted and added to."""
+    the history is emitted and added to. After one of a speculative arm it is said where the last
+    baseline there is was measured before the host was rebooted."""
     started, rate = bench.started, dict(event.figures).get(Clean("decode_tok_s"))
-    if not event.valid or started is None or started.arm is not Arm.BASELINE or rate is None:
+    if not event.valid or started is None or rate is None:
         return event
 
     def warn(text: str) -> Clean:
@@ -45,12 +46,19 @@ def with_history(
     try:
         path = record_path()
         history = read_record(path, key)
-        append_record(path, key, entry)
+        if started.arm is Arm.BASELINE:
+            append_record(path, key, entry)
     except OSError as error:
         warn(f"baselines of record: {(error.strerror or str(error)).lower()}")
         return event
     if history.lost:
         warn(f"baselines of record: {history.lost} entries are damaged and left out")
+    if started.arm is not Arm.BASELINE:
+        last = history.entries[-1] if history.entries else None
+        why = stale("", entry.boot, last) if last is not None else None
+        if last is not None and why is not None:
+            warn(f"{why}; {last.decode_tok_s:.1f} tok/s on {last.utc:%Y-%m-%d}: measure it again")
+        return event
     emit(history_known(started.server, (*history.entries, entry), masks))
     standing = against_history(entry, history.entries)
     return replace(event, why=warn(standing.text)) if isinstance(standing, Departed) else event

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
-from console.bench.breakeven import Cycle, with_baseline
+from console.bench.arm import Arm as BenchArm
+from console.bench.arm import Measured
+from console.bench.breakeven import Cycle, with_believed
 from console.bench.verdict import Verdict, Word, verdict
+from console.bench.whatif import BadQuestion, answers
 from console.control.arms import Chosen, NoArm, choose
 from console.control.port import Argument, Outcome
 from console.model.exits import Exit
@@ -33,11 +37,17 @@ class Compared:
     event: VerdictReached
 
 
-def compare(baseline: Chosen, speculative: Chosen, assumed: State, masks: Masks) -> Compared:
-    """Speculative against baseline. `assumed`: the State whose assumptions are spoken of too."""
+def compare(
+    baseline: Chosen, speculative: Chosen, assumed: State, masks: Masks, what_if: str = ""
+) -> Compared:
+    """Speculative against baseline. `assumed`: the State whose assumptions are spoken of too.
+
+    Raises:
+        BadQuestion: a what-if that means nothing.
+    """
     found = verdict(baseline.arm, speculative.arm)
     before = tuple(f"! {text}" for text in (*baseline.said, *speculative.said))
-    after = _after(found, assumed)
+    after = _after(found, speculative, assumed, what_if)
     head, *rest = found.lines()
     lines = (head, *before, *rest, *after)
     ratio = found.ratio
@@ -54,15 +64,28 @@ def compare(baseline: Chosen, speculative: Chosen, assumed: State, masks: Masks)
     return Compared(found, lines, event)
 
 
-def _after(found: Verdict, state: State) -> tuple[str, ...]:
+def _after(found: Verdict, speculative: Chosen, state: State, what_if: str) -> tuple[str, ...]:
     """Break-even, and what an assumed baseline would make of it, labelled as what it is."""
     base, spec = found.baseline, found.speculative
     if found.ratio is None or base is None or spec is None or spec.acceptance_length is None:
+        if what_if:
+            raise BadQuestion(
+                "what_if: a ratio and tokens a pass are needed, one of them is missing"
+            )
         return ()
     cycle = Cycle.from_rates(spec.rate.mid, spec.acceptance_length, base.rate.mid)
     said = [f"break-even {cycle.break_even:.2f} tokens a cycle, got {cycle.length:.2f}"]
-    said += [with_baseline(cycle, a.decode_tok_s).text() for a in state.assumptions.values()]
-    return tuple(said)
+    believed = [stated.decode_tok_s for stated in state.assumptions.values()]
+    said += [one.text() for one in with_believed(cycle, believed)]
+    return (*said, *answers(what_if, cycle, _per_position(speculative.arm)))
+
+
+def _per_position(arm: BenchArm) -> tuple[float, ...]:
+    """Acceptance by position, the mean of the runs that tell it."""
+    if not isinstance(arm, Measured):
+        return ()
+    told = [f.acceptance.per_position for _, f in arm.valid() if f.acceptance is not None]
+    return tuple(fmean(shares) for shares in zip(*filter(None, told), strict=False))
 
 
 def compare_outcome(
@@ -78,7 +101,10 @@ def compare_outcome(
     if expect and expect.upper() not in list(Word):
         known = one_of([word.value for word in Word])
         return Outcome(Exit.USAGE, clean(f'expect: no verdict "{expect}" ({known})', masks)), None
-    found = compare(ours, theirs, state, masks)
+    try:
+        found = compare(ours, theirs, state, masks, str(given.get("what_if", "")))
+    except BadQuestion as error:
+        return Outcome(Exit.USAGE, clean(str(error), masks)), None
     word, ratio = found.verdict.word, found.verdict.ratio
     good = word.value == expect.upper() if expect else word.decided
     lines = tuple(clean(line, masks) for line in found.lines)

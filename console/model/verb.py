@@ -229,6 +229,7 @@ VERBS: dict[str, Verb] = {
                 Field("baseline", Kind.TEXT, "a benchmark, a server or an assumption"),
                 Field("speculative", Kind.TEXT, "a benchmark or a server"),
                 Field("expect", Kind.TEXT, "the verdict expected, such as NOT COMPARABLE"),
+                Field("what_if", Kind.TEXT, "projections: restored=90 length=2.5 verify=27 …"),
             ),
             gives=("verdict", "line", "ratio", "low", "high"),
         ),

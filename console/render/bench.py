@@ -37,8 +37,10 @@ def progress(bench: Bench, token: TokenSeen | None, now_us: int) -> str:
         what = "reading the circumstances"
     elif done == 0 and not any(run.warm_up for run in bench.runs):
         what = "warming up"
+    elif of and done >= of:
+        what = f"run {done + 1}, until the interval is narrow enough"
     else:
-        what = f"run {min(done + 1, of) if of else done + 1}" + (f" of {of}" if of else "")
+        what = f"run {done + 1}" + (f" of {of}" if of else "")
     parts = [what, duration(elapsed_us)]
     left_us = _left_us(bench, done, of, now_us)
     if left_us:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from console.bench.breakeven import Cycle, Projection, with_baseline, with_restored
+from console.bench.breakeven import Cycle, with_believed
 from console.bench.provenance import Severity, differences
 from console.model.palette import Role
 from console.model.span import Span, Spans
@@ -115,13 +115,7 @@ def _cycle(state: State, arms: Shown, room: int) -> tuple[Spans, ...]:
     cycle = cycle_of(arms)
     if cycle is None:
         return ()
-    what: list[Projection] = []
-    for stated in state.assumptions.values():
-        if 0 < stated.decode_tok_s < 1e6:
-            what += [with_baseline(cycle, stated.decode_tok_s)]
-            saving_ms = 1e3 / cycle.base_tok_s - 1e3 / stated.decode_tok_s
-            if saving_ms < cycle.cycle_ms:
-                what += [with_restored(cycle, stated.decode_tok_s)]
+    what = with_believed(cycle, [one.decode_tok_s for one in state.assumptions.values()])
     lines = tuple((Span(projection.text(), Role.NOTE),) for projection in what)
     return (*cycle_chart(cycle, room), *lines)
 

@@ -73,15 +73,29 @@ class Benching:
         self._worker = await Worker.start(self.timed_on, self.place)
         for event in await self._circumstances(self._worker):
             yield event
-        while not warm(self._warm, self.plan.protocol.warmups) and not self._flaws:
+        while not self._is_warm() and not self._flaws:
             async for event in self._one(self.plan.chosen[0], warm_up=True):
                 yield event
 
-    def wants_more(self) -> bool:
-        """Whether another turn is due: decided on their number and on the width alone."""
-        if not warm(self._warm, self.plan.protocol.warmups) or self._turns >= MOST_RUNS:
-            return False
-        return self._turns < self.plan.protocol.runs or self._too_wide()
+    @property
+    def server(self) -> Clean:
+        """Its name."""
+        return clean(self.requests.server.name, self.masks)
+
+    def is_short(self) -> bool:
+        """Whether turns of the plan are still due."""
+        return self._is_warm() and self._turns < self.plan.protocol.runs
+
+    def may_add(self) -> bool:
+        """Whether one turn more than planned is possible."""
+        return self._is_warm() and bool(self.plan.within) and self._turns < MOST_RUNS
+
+    def rates(self) -> list[float]:
+        """Decode tok/s of the runs that count so far."""
+        return [figures.decode_tok_s for figures in self._good]
+
+    def _is_warm(self) -> bool:
+        return warm(self._warm, self.plan.protocol.warmups)
 
     async def turn(self) -> AsyncIterator[Event]:
         """One run of each prompt; raises as `begin`."""
@@ -107,7 +121,7 @@ class Benching:
     async def _one(self, prompt: Prompt, *, warm_up: bool) -> AsyncIterator[Event]:
         assert self._worker is not None
         self._run += 1
-        name = clean(self.requests.server.name, self.masks)
+        name = self.server
         self.load.begin()
         async for told in self.requests.run(self._worker, f"{self.bench}-{self._run}", prompt):
             match told:
@@ -148,7 +162,7 @@ class Benching:
 
     def started(self) -> BenchStarted:
         """The beginning."""
-        plan, requests = self.plan, self.requests
+        plan = self.plan
         told = {
             "tokens": str(plan.sampling.max_tokens),
             "runs": str(plan.wanted),
@@ -162,7 +176,7 @@ class Benching:
         }
         return BenchStarted(
             self.bench,
-            clean(requests.server.name, self.masks),
+            self.server,
             self.arm,
             plan.launch,
             clean(plan.name, self.masks),
@@ -218,19 +232,11 @@ class Benching:
             circumstances_taken(self.bench, name, self._taken[name], self.masks) for name in names
         )
 
-    def _too_wide(self) -> bool:
-        """Whether runs are to be added: decided on the width alone."""
-        if not self.plan.within or len(self._good) < 2:
-            return False
-        rates = [figures.decode_tok_s for figures in self._good]
-        return log_interval(rates).half() > self.plan.within
-
     def _sum(self) -> Pairs:
         """What the valid runs add up to."""
-        good = self._good
+        good, rates = self._good, self.rates()
         if not good:
             return ()
-        rates = [figures.decode_tok_s for figures in good]
         found: list[tuple[str, float]] = [("runs", float(len(good)))]
         if len(rates) > 1:
             mean = log_interval(rates)

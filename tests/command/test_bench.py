@@ -130,12 +130,15 @@ def test_a_label_is_not_believed(llama_server: Callable[..., LlamaServer], tmp_p
         (["bench", "http://127.0.0.1:{port}", "--depth", "9k"], 2, 'depth: "9k" is none of'),
         (["bench", "http://127.0.0.1:{port}", "--arm", "fast"], 2, "invalid choice"),
         (["compare", "none.toml", "none.toml"], 2, "none.toml: no such file"),
+        (["compare", "{night}", "{night}", "--what-if", "lenght=2"], 2, '"lenght=2"'),
+        (["bench", "nobody", "--launches", "x"], 2, "invalid int"),
         (["compare", "{story}#b9", "{story}"], 2, 'no benchmark, server or assumption "b9"'),
     ],
 )
 def test_usage_and_unreachable(tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
     story = ROOT / "sample_sessions" / "story.toml"
-    words = [word.format(port=free_port(), story=story) for word in arguments]
+    night = ROOT / "sample_sessions" / "lab-night.toml"
+    words = [word.format(port=free_port(), story=story, night=night) for word in arguments]
     got, out, err = run(tmp_path, *words)
     assert (got, out) == (code, "")
     assert said in err
@@ -146,3 +149,13 @@ def test_the_story_compares_without_circumstances_as_not_comparable(tmp_path: Pa
     code, out, _ = run(tmp_path, "compare", story, story)
     assert code == 1
     assert out.startswith("NOT COMPARABLE: ")
+
+
+def test_what_ifs_of_a_recorded_night_say_what_they_are(tmp_path: Path) -> None:
+    night = ROOT / "sample_sessions" / "lab-night.toml"
+    asked = ["--what-if", "restored=90", "--what-if", "verify=27"]
+    code, out, err = run(tmp_path, "compare", night, night, *asked)
+    assert code == 0, err
+    told = [line for line in out.splitlines() if line.endswith("(projection, not a measurement)")]
+    assert any(line.startswith("baseline restored to 90 tok/s: ") for line in told)
+    assert told[-1].startswith("a draft that costs nothing: ")

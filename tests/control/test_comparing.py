@@ -88,8 +88,10 @@ def test_the_story_is_faster_by_nineteen_per_cent() -> None:
     assert outcome.exit is Exit.OK
     assert outcome.lines[0] == "FASTER by 19.2 % [17.8, 20.7]"
     assert "break-even 1.95 tokens a cycle, got 2.33" in outcome.lines
-    projected = "baseline 90 tok/s: 75.0 tok/s, -16.7 % (projection, not a measurement)"
-    assert outcome.lines[-1] == projected
+    assert outcome.lines[-2:] == (
+        "baseline 90 tok/s: 75.0 tok/s, -16.7 % (projection, not a measurement)",
+        "baseline restored to 90 tok/s: 88.7 tok/s, -1.5 % (projection, not a measurement)",
+    )
     assert event is not None
     assert (event.verdict, event.text) == ("FASTER", outcome.lines[0])
     assert event.reasons == tuple(outcome.lines[1:])
@@ -180,14 +182,65 @@ def test_a_fallen_baseline_is_said_before_any_comparison() -> None:
     assert outcome.lines[1] == f"! {finished.why}"
 
 
-def test_a_speculative_arm_never_enters_the_history() -> None:
+def speculative_ended(boot: str) -> list[Event]:
+    """A speculative arm ends on a host that runs since this boot; what is said."""
     told: list[Event] = []
-    events = bench("s1", "kimi-eagle3", Arm.SPECULATIVE, arms.SPECULATIVE)
+    taken = {**TAKEN, "host": Group({"name": "gpu8", "boot_id": boot})}
+    events = bench("s1", "kimi-eagle3", Arm.SPECULATIVE, arms.SPECULATIVE, taken)
     cell = folded(*events).benches["s1"]
     finished = events[-1]
     assert isinstance(finished, BenchFinished)
     assert with_history(finished, cell, ManualClock(), told.append, MASKS) is finished
-    assert told == []
+    return told
+
+
+def test_a_speculative_arm_never_enters_the_history() -> None:
+    assert speculative_ended("a") == []
+    assert ended(62.9, {})[0].why == ""
+    assert speculative_ended("a") == []
+
+
+def test_a_baseline_from_before_a_reboot_is_stale() -> None:
+    ended(62.9, {})
+    (said,) = speculative_ended("b")
+    assert isinstance(said, Noticed)
+    assert said.text == (
+        "stale baseline: the host was rebooted since; 62.9 tok/s on 2026-02-24: measure it again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("what_if", "said"),
+    [
+        ("length=2", "2 tokens per cycle: 64.4 tok/s, +2.3 % (projection, not a measurement)"),
+        ("saving=4.79", "verify 4.79 ms shorter: 88.7 tok/s, +41.0 % (projection, not a"),
+        ("verify=27", "verify 27 ms as told: 4.1 ms for draft and rest, verify costs 1.70"),
+        ("baseline=70", "baseline 70 tok/s: 75.0 tok/s, +7.1 % (projection, not a measurement)"),
+    ],
+)
+def test_what_ifs_are_answered_as_projections(what_if: str, said: str) -> None:
+    outcome, event = compare_outcome(folded(*BOTH), {"what_if": what_if}, MASKS)
+    assert outcome.exit is Exit.OK
+    assert any(line.startswith(said) for line in outcome.lines), outcome.lines
+    assert event is not None
+    assert event.reasons == tuple(outcome.lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("what_if", "said"),
+    [
+        ("lenght=2", 'what_if: "lenght=2": baseline, restored, length,'),
+        ("length=two", 'what_if: length: a number was expected, not "two"'),
+        ("length=-1", "what_if: length=-1: a number above 0 was expected"),
+        ("saving=40", "what_if: saving=40: nothing of the 31.1 ms is left"),
+        ("verify=40", "what_if: verify=40: longer than the cycle of 31.1 ms"),
+        ("drafts=3:1", "what_if: drafts=3: a number of drafts was expected; it is told by none"),
+    ],
+)
+def test_what_ifs_that_mean_nothing_are_refused(what_if: str, said: str) -> None:
+    outcome, event = compare_outcome(folded(*BOTH), {"what_if": what_if}, MASKS)
+    assert (outcome.exit, event) == (Exit.USAGE, None)
+    assert outcome.text.startswith(said)
 
 
 @pytest.mark.parametrize(
