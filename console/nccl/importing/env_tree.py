@@ -221,9 +221,9 @@ class Tree:
             yield Found(pattern[0], State.UNSET, (line,), target=target)
         if not isinstance(body, Scalar) or "NCCL_" not in body.text:
             return frozenset(named) if node.get("regexp") else frozenset()
-        items = read_written(
-            body.text.rstrip("\n"), body.line, target, self._context(()), open_text=False
-        )
+        option = node.text("option")
+        text = (f"{option}=" if option else "") + body.text.rstrip("\n")
+        items = read_written(text, body.line, target, self._context(()), open_text=False)
         if node.text("state") == "absent":
             for item in restate(items, State.SET):
                 yield Found(item.name, State.UNSET, item.lines, target=target)

@@ -23,7 +23,7 @@ from console.nccl.importing.found import (
 )
 from console.nccl.importing.prose import scan
 from console.nccl.importing.shell_declare import Shell
-from console.nccl.importing.shell_env import ANY_ASSIGNED, assigned, flags, place
+from console.nccl.importing.shell_env import ANY_ASSIGNED, assigned, flags, image_at, place
 from console.nccl.importing.shell_output import SHELLS, fed, printed
 from console.nccl.importing.shell_syntax import Command
 from console.nccl.importing.shell_text import Piece, Word
@@ -36,11 +36,6 @@ _SILENT = frozenset(
 )
 _PRINTERS = frozenset({"echo", "printf", "cat", "tee"})
 _MAKERS = frozenset({"make", "gmake", "qsub", "env-update"})
-_DOCKERS = frozenset({"docker", "podman", "nerdctl", "sudo-docker"})
-_DOCKER_ALONE = re.compile(
-    r"-[diqPt]+|--(rm|privileged|init|detach|interactive|tty|publish-all|read-only|quiet"
-    r"|no-healthcheck|oom-kill-disable|sig-proxy|replace|tls-verify)|--[a-z0-9-]+=.*|-[eupvwl].+"
-)
 _SUDO_WITH_VALUE = frozenset(
     {"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "-S"}
     | {"--user", "--group", "--chdir"}
@@ -196,7 +191,7 @@ def _program(
     shell: Shell, name: str, words: list[Word], command: Command, context: Context
 ) -> Iterator[Item]:
     """Any other program: options that hand variables on, shells and env further along."""
-    image = _image_at(name, words)
+    image = image_at(name, words)
     torn = image < len(words) and words[image].text.startswith("=")
     taken = dict(flags(words[: image + 2 * torn], context, name))
     for items in taken.values():
@@ -272,18 +267,6 @@ def _set_env(words: list[Word], context: Context) -> Iterator[Item]:
             yield place(pair[0], pair[1], context)
         elif NAME.fullmatch(word.text[:-1]) and word.text.endswith("-"):
             yield Found(word.text[:-1], State.UNSET, (word.line,), scope=context.scope)
-
-
-def _image_at(name: str, words: list[Word]) -> int:
-    """Index of the image among the words of docker run, else beyond the end."""
-    texts = [word.text for word in words[:4]]
-    verb = next((at for at, text in enumerate(texts) if text in ("run", "create", "exec")), None)
-    if name not in _DOCKERS or verb is None:
-        return len(words)
-    at = verb + 1
-    while at < len(words) and words[at].text.startswith("-"):
-        at += 1 if _DOCKER_ALONE.fullmatch(words[at].text) else 2
-    return min(at, len(words))
 
 
 _SETTERS = frozenset({"systemctl", "conda", "mamba", "launchctl", "tmux", "setx", "kubectl", "oc"})

@@ -37,6 +37,12 @@ PAIR_FLAGS = frozenset({"-genv", "--genv", "-env"})
 FILE_FLAGS = frozenset({"--env-file", "--envfile", "--export-file", "--env_file"})
 UNSET_FLAGS = frozenset({"-u", "--unset", "--env-rm", "--unsetenv"})
 
+_DOCKERS = frozenset({"docker", "podman", "nerdctl", "sudo-docker"})
+_DOCKER_ALONE = re.compile(
+    r"-[diqPt]+|--(rm|privileged|init|detach|interactive|tty|publish-all|read-only|quiet"
+    r"|no-healthcheck|oom-kill-disable|sig-proxy|replace|tls-verify)|--[a-z0-9-]+=.*|-[eupvwl].+"
+)
+
 
 def assigned(word: Word) -> tuple[str, Word] | None:
     """(name, value) of a word NCCL_X=value, None for any other word."""
@@ -205,3 +211,15 @@ def _handed(value: Word, context: Context, *, comma: bool) -> Iterator[Item]:
     pair = assigned(value)
     if pair is not None:
         yield place(pair[0], pair[1], context)
+
+
+def image_at(name: str, words: list[Word]) -> int:
+    """Index of the image among the words of docker run, else beyond the end."""
+    texts = [word.text for word in words[:4]]
+    verb = next((at for at, text in enumerate(texts) if text in ("run", "create", "exec")), None)
+    if name not in _DOCKERS or verb is None:
+        return len(words)
+    at = verb + 1
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 1 if _DOCKER_ALONE.fullmatch(words[at].text) else 2
+    return min(at, len(words))

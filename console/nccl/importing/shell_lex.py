@@ -19,7 +19,7 @@ from console.nccl.importing.shell_text import (
 MAX_BROKEN = 100
 """Unclosed expansions after which a source is taken not to hold any more."""
 
-_PLAIN = re.compile(r"[^\s'\"\\$`#;&|<>(){]+")
+_PLAIN = re.compile(r"[^ \t\n\r\v\f'\"\\$`#;&|<>(){]+")
 _TEMPLATE = re.compile(r"\{\{[^\n]{0,400}?\}\}")
 _BLANK = re.compile(r"[ \t\v\f]+")
 _OPERATOR = re.compile(r"&&|\|\||;;&|;&|;;|\|&|<<<|<<-|<<|>>|&>>|&>|>&|<&|<>|>\||[;&|<>()\n]")
