@@ -48,6 +48,7 @@ _SEVERITIES = {
 _TITLES = {
     Source.WANTED: "WANTED",
     Source.RECIPE: "RECIPE",
+    Source.CONTAINER_CONFIG: "CONFIGURED",
     Source.CONTAINER_INIT: "CONTAINER",
     Source.LAUNCHER: "LAUNCHER",
     Source.TRACKER: "TRACKER",
@@ -56,7 +57,14 @@ _TITLES = {
     Source.NCCL_LOG: "NCCL SAYS",
 }
 _ALWAYS = (Source.WANTED, Source.LAUNCHER, Source.TRACKER, Source.RANK)
-_LEAST = (Source.CONF_FILE, Source.CONTAINER_INIT, Source.NCCL_LOG, Source.RECIPE, Source.LAUNCHER)
+_LEAST = (
+    Source.CONF_FILE,
+    Source.CONTAINER_INIT,
+    Source.CONTAINER_CONFIG,
+    Source.NCCL_LOG,
+    Source.RECIPE,
+    Source.LAUNCHER,
+)
 """Columns that go first where there is little room."""
 
 _NAME, _CELL, _EFFECT = 24, 10, 22
@@ -202,7 +210,7 @@ def effect(row: Row) -> Spans:
 def _by_itself(row: Row) -> str:
     """Who set what nobody wanted, where that needs no attention: the engine, or another library."""
     launched = [cell.state for cell in row.cells if cell.source is Source.LAUNCHER]
-    if launched == [CellState.UNSET] and row.effect.by != "container's first process":
+    if launched == [CellState.UNSET] and not row.effect.by.startswith("container's"):
         return "engine"
     return "" if row.name.startswith("NCCL_") else label(row.effect.by)
 

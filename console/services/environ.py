@@ -23,6 +23,7 @@ from console.model.waiting import sleep_or
 from console.nccl.catalogue import is_allowed
 from console.nccl.importing.environ import PARTLY, entries, unreadable
 from console.nccl.importing.read import import_source
+from console.services.container import Configured, configured
 from console.services.environ_said import CutShort, File, Process, Said, read_said
 from console.services.environ_script import environ_argv
 from console.services.ranks import named
@@ -77,10 +78,11 @@ class Reader:
         if recipe is not None and path and not path.startswith("/"):
             path = f"{recipe.cwd.rstrip('/')}/{path}"
         before = self._clock.utc()
-        done = await self._wire.run(
-            environ_argv(self._port, path),
-            deadline_s=self._pace.read_deadline_s * self._pace.scale,
-            most_bytes=4 * 1_048_576,
+        deadline_s = self._pace.read_deadline_s * self._pace.scale
+        argv = environ_argv(self._port, path)
+        done, container = await asyncio.gather(
+            self._wire.run(argv, deadline_s=deadline_s, most_bytes=4 * 1_048_576),
+            configured(self._wire, deadline_s),
         )
         middle = before + (self._clock.utc() - before) / 2
         try:
@@ -96,7 +98,8 @@ class Reader:
             said.processes.clear()
             said.files = [file for file in said.files if file.kind == "recipe"]
         # The process comes last: it says that the sources before it are of one reading.
-        return [*self._host(said, middle), *self._sources(said), self._process(said)]
+        sources = self._sources(said, container)
+        return [*self._host(said, middle), *sources, self._process(said, container)]
 
     def _host(self, said: Said, middle: datetime) -> Iterator[HostSeen]:
         skew_us = None
@@ -112,22 +115,25 @@ class Reader:
         self._machine = seen
         yield seen
 
-    def _process(self, said: Said) -> ProcessSeen:
+    def _process(self, said: Said, container: Configured | None) -> ProcessSeen:
         name, launcher = self._clean(self._server.name), said.launcher
         if launcher is None:
-            return ProcessSeen(name, why=self._clean(_unfound(said, self._port)))
+            return ProcessSeen(name, why=self._clean(said.unfound(self._port)))
+        # The engine's own word for it is exact; a clock tick and the boot time give two seconds.
+        started = container.started if container is not None else None
         libraries = [one.library for one in said.processes if one.library]
         return ProcessSeen(
             name,
             launcher.pid,
             _utc(said.moment(launcher.start_ticks)),
-            self._clean(said.container),
-            _utc(said.moment(said.container_ticks)),
+            self._clean(said.container or (container.id if container is not None else "")),
+            _utc(started or said.moment(said.container_ticks)),
             self._clean(libraries[0]) if libraries else NOTHING,
         )
 
-    def _sources(self, said: Said) -> Iterator[EnvRead]:
-        found: dict[str, EnvRead] = {event.source: event for event in self._events(said)}
+    def _sources(self, said: Said, container: Configured | None) -> Iterator[EnvRead]:
+        events = (*self._events(said), *self._configured(container))
+        found: dict[str, EnvRead] = {event.source: event for event in events}
         for source, event in found.items():
             if self._told.get(source) != event:
                 yield event
@@ -148,7 +154,7 @@ class Reader:
     def _events(self, said: Said) -> Iterator[EnvRead]:
         launcher = said.launcher
         if launcher is None:
-            why = _unfound(said, self._port)
+            why = said.unfound(self._port)
             yield self._event("launcher", Completeness.UNREADABLE, (), why)
         for source, process in named(said.processes):
             yield self._of_process(source, process)
@@ -156,6 +162,12 @@ class Reader:
             if file.kind == "conf":
                 yield self._of_file(f"conf {file.label}", file, "nccl.conf")
         yield from self._recipe(said)
+
+    def _configured(self, container: Configured | None) -> Iterator[EnvRead]:
+        if container is not None:
+            how = Completeness.UNREADABLE if container.why else Completeness.WHOLE
+            values = self._pairs(container.values.items())
+            yield self._event("container's configuration", how, values, container.why)
 
     def _recipe(self, said: Said) -> Iterator[EnvRead]:
         recipe = self._server.recipe
@@ -232,17 +244,6 @@ def _is_other(said: Said, server: Server) -> bool:
 
 def _name(process: Process) -> str:
     return process.title.rpartition("/")[2]
-
-
-def _unfound(said: Said, port: int) -> str:
-    if said.holder == "nobody":
-        return f"nothing listens on port {port}"
-    if said.holder == "forwarded":
-        return f"port {port} is forwarded into a container: its host needs `enter` to get there"
-    if said.holder == "other":
-        return f"not loaded: port {port} is held by the other arm, by its arguments"
-    whose = f"a process of uid {said.holder_uid}" if said.holder_uid else "another process"
-    return f"port {port} is held by {whose}, whose descriptors this user may not read"
 
 
 def _utc(moment: datetime | None) -> Clean:

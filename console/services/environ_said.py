@@ -85,6 +85,17 @@ class Said:
         """The process that holds the port."""
         return next((one for one in self.processes if one.kind == "launcher"), None)
 
+    def unfound(self, port: int) -> str:
+        """Why no process of the server is known."""
+        if self.holder == "nobody":
+            return f"nothing listens on port {port}"
+        if self.holder == "forwarded":
+            return f"port {port} is forwarded into a container: its host needs `enter` to get there"
+        if self.holder == "other":
+            return f"not loaded: port {port} is held by the other arm, by its arguments"
+        whose = f"a process of uid {self.holder_uid}" if self.holder_uid else "another process"
+        return f"port {port} is held by {whose}, whose descriptors this user may not read"
+
 
 def read_said(out: bytes) -> Said:
     """The records of one run.

@@ -83,12 +83,13 @@ case $c in
 i=$(inside $l) b=$l;
 if [ $i = - ]; then
 i=$(hex /proc/$l/mountinfo "\/containers\/");
-if [ -n "$i" ]; then b=1; fi;
+case $(ls -l /proc/self/ns/pid 2>/dev/null) in
+*4026531836*) ;; "") if [ -n "$i" ]; then b=1; fi;; *) b=1;; esac;
 else
 while :; do u=0; for x in $t; do if [ ${x%:*} = $b ]; then u=${x#*:}; fi; done;
 if [ $u -gt 0 ] && [ $(inside $u) = $i ]; then b=$u; else break; fi; done; fi;
-if [ -n "$i" ] && [ $i != - ]; then stat $b; echo "@container $i $s";
-if [ $b != $l ]; then process $b init; fi; fi;
+if [ -n "$i" ] && [ $i != - ]; then stat $b; echo "@container $i $s"; fi;
+if [ $b != $l ]; then process $b init; fi;
 r=/proc/$l/root;
 v=$(value ${track:-$l} NCCL_CONF_FILE); v=${v:-$(value $l NCCL_CONF_FILE)};
 owner $l;

@@ -33,6 +33,7 @@ _SOURCES = {
     "launcher": Source.LAUNCHER,
     "tracker": Source.TRACKER,
     "container's first process": Source.CONTAINER_INIT,
+    "container's configuration": Source.CONTAINER_CONFIG,
     "nccl log": Source.NCCL_LOG,
 }
 _EXTENTS = {

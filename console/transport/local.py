@@ -38,10 +38,11 @@ class LocalWire:
         deadline_s: float,
         most_bytes: int = 1_048_576,
         use: Use = Use.READ,
+        outside: bool = False,
     ) -> Done:
         try:
             async with asyncio.timeout(deadline_s), self._channels[use]:
-                command = await self._start(argv)
+                command = await self._start(argv, outside=outside)
                 try:
                     return await command.finish(stdin, most_bytes)
                 finally:
@@ -94,9 +95,16 @@ class LocalWire:
         if self._closed.is_set():
             raise WireError(Failure.CLOSED, "the console let go of this host")
 
-    async def _start(self, argv: Sequence[str], slot: asyncio.Semaphore | None = None) -> Command:
+    async def _start(
+        self,
+        argv: Sequence[str],
+        slot: asyncio.Semaphore | None = None,
+        *,
+        outside: bool = False,
+    ) -> Command:
         self._check()
-        command = Command(await spawn([*self._host.enter, *argv]), slot, self._open)
+        enter = () if outside else self._host.enter
+        command = Command(await spawn([*enter, *argv]), slot, self._open)
         self._open.add(command)
         return command
 

@@ -74,10 +74,12 @@ class RemoteWire:
         deadline_s: float,
         most_bytes: int = 1_048_576,
         use: Use = Use.READ,
+        outside: bool = False,
     ) -> Done:
         try:
             async with asyncio.timeout(deadline_s), self._channels[use]:
-                command = await self._start(argv if stdin else guarded(argv), None)
+                words = argv if stdin else guarded(argv)
+                command = await self._start(words, None, outside=outside)
                 try:
                     if stdin:
                         await command.feed(stdin)
@@ -112,7 +114,9 @@ class RemoteWire:
     async def close(self) -> None:
         await self._link.close()
 
-    async def _start(self, argv: Sequence[str], channel: asyncio.Semaphore | None) -> Command:
-        line = remote_line([*self._host.enter, *argv], self._mark)
+    async def _start(
+        self, argv: Sequence[str], channel: asyncio.Semaphore | None, *, outside: bool = False
+    ) -> Command:
+        line = remote_line([*(() if outside else self._host.enter), *argv], self._mark)
         connected = await self._link.ready()
         return await connected.start(line, self._mark.encode(), channel)

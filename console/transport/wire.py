@@ -125,8 +125,9 @@ class Wire(Protocol):
         deadline_s: float,
         most_bytes: int = 1_048_576,
         use: Use = Use.READ,
+        outside: bool = False,
     ) -> Done:
-        """Run a command to its end, `Host.enter` before it.
+        """Run a command to its end, `Host.enter` before it unless it is to run `outside`.
 
         A program that is not there is exit code 127, one that may not be run 126.
 

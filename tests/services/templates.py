@@ -14,7 +14,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from console.bench.job import worker_argv, worker_preamble
-from console.services import allreduce_script
+from console.services import allreduce_script, container_script
 from console.services import checking_script as checking
 from console.services import gpu_script as gpu
 from console.services import launcher_script as launcher
@@ -171,6 +171,22 @@ async def allreduce(wire: Wire, place: Place) -> None:
     assert found == [f"@python {place.there}/./python it's"]
 
 
+async def inspect(wire: Wire, place: Place) -> None:
+    engine = place.here / "docker it's"
+    told = r'''"HF_TOKEN=hidden"\n"NCCL_PROTO=L L"\n"PATH=/"\n"SGLANG_API_KEY=hidden"'''
+    engine.write_text(f"#!/bin/sh\nprintf \"%s\\n\" \"@id $1 $5 $6\"\nprintf '%b\\n' '{told}'\n")
+    engine.chmod(0o755)
+    asked = container_script.inspect_argv([f"{place.there}/{engine.name}"], "na'me")
+    assert await rows(wire, asked) == [
+        f"@id inspect {asked[-2]} na'me",
+        ' "NCCL_PROTO=L L"',
+    ]
+    engine.unlink()  # a file that sets variables is one that the search must find
+    (shut,) = await rows(wire, container_script.inspect_argv(["no-such-engine"], "x"))
+    assert shut.startswith("@shut ")
+    assert "not found" in shut
+
+
 async def look(wire: Wire, place: Place) -> None:
     del place
     async with sleeping(wire) as (pid, _):
@@ -301,6 +317,7 @@ async def worker(wire: Wire, place: Place) -> None:
 CASES: dict[str, Case] = {
     "environ_script.environ_argv": environ,
     "allreduce_script.look_argv": allreduce,
+    "container_script.inspect_argv": inspect,
     "tail_script.follow_argv": follow,
     "tail_script.print_argv": printed,
     "probe_script.probe_argv": probe,

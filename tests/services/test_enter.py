@@ -21,13 +21,18 @@ from console.model.fleet import Arm, Host, Server
 from console.model.fleet import Wire as Way
 from console.model.mask import Masks
 from console.model.text import Clean
+from console.nccl.truth import Extent
 from console.services.circumstances import look_at_host
+from console.services.container_script import container_of
 from console.services.environ import Reader
 from console.services.gpu import gpus
+from console.stream.environment import effective
 from console.stream.events import Event
-from console.stream.fact import FeedState, GapKind
+from console.stream.fact import Completeness, FeedState, GapKind
+from console.stream.fold import fold_all
 from console.stream.host_events import GpuListed, GpusAbsent
 from console.stream.server_events import EnvRead, ProcessSeen
+from console.stream.state import State
 from console.transport.http import Http
 from console.transport.wire import Wire
 from console.transport.wires import wire_to
@@ -131,6 +136,61 @@ async def test_the_environment_of_its_server(wire: Wire, server: int) -> None:
     launcher = next(event for event in events if isinstance(event, EnvRead))
     assert dict(launcher.values)[Clean("NCCL_PROTO")] == "LL"
     assert "hidden" not in repr(events)
+
+
+CONFIGURED = r"""@id 5f0c
+@started "2026-03-01T10:00:00.123456789Z"
+"PATH=/bin"
+"NCCL_PROTO=Simple"
+"NCCL_ALGO=\u003cRing\u003e\nNCCL_NET=IB"
+"HF_TOKEN=hidden"
+"""
+
+
+async def test_how_its_container_is_configured(wire: Wire, server: int, inside: Container) -> None:
+    """Asked of its engine outside of it; the process says otherwise, and that holds."""
+    inside.configure(CONFIGURED)
+    entry = Server("s", "slot", Arm.BASELINE, f"http://127.0.0.1:{server}")
+    events = await Reader(entry, server, wire, SystemClock(), Pace(), Masks()).read()
+    reads = {event.source: event for event in events if isinstance(event, EnvRead)}
+    config = reads[Clean("container's configuration")]
+    assert config.completeness is Completeness.WHOLE
+    assert dict(config.values) == {"NCCL_PROTO": "Simple", "NCCL_ALGO": "<Ring><LF>NCCL_NET=IB"}
+    first = reads[Clean("container's first process")]
+    assert (first.pid, first.completeness) == (1, Completeness.WHOLE)
+    (process,) = [event for event in events if isinstance(event, ProcessSeen)]
+    assert process.container == "5f0c"
+    assert process.container_started == "2026-03-01T10:00:00.123456Z"
+    assert "hidden" not in repr(events)
+    state = fold_all(State(), events)
+    assert effective(state.servers["s"]) == ({"NCCL_PROTO": "LL"}, Extent.WHOLE)
+
+
+async def test_a_configuration_that_cannot_be_asked_for_says_why(wire: Wire, server: int) -> None:
+    entry = Server("s", "slot", Arm.BASELINE, f"http://127.0.0.1:{server}")
+    events = await Reader(entry, server, wire, SystemClock(), Pace(), Masks()).read()
+    reads = {event.source: event for event in events if isinstance(event, EnvRead)}
+    config = reads[Clean("container's configuration")]
+    assert config.completeness is Completeness.UNREADABLE
+    assert "No such file" in config.why
+    assert reads[Clean("launcher")].completeness is Completeness.WHOLE
+
+
+@pytest.mark.parametrize(
+    ("enter", "found"),
+    [
+        ("docker exec -i kimi", (("docker",), "kimi")),
+        ("sudo -n /usr/bin/docker -H unix:///d exec -i -u 0 kimi nice",
+         (("sudo", "-n", "/usr/bin/docker", "-H", "unix:///d"), "kimi")),
+        ("podman exec --env A=b --tty kimi", (("podman",), "kimi")),
+        ("docker exec -i", None),
+        ("kubectl exec -i pod --", None),
+        ("nsenter -t 7 -p", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_which_way_in_is_a_container(enter: str, found: tuple[tuple[str, ...], str] | None) -> None:
+    assert container_of(enter.split()) == found
 
 
 async def test_the_circumstances_of_a_run(wire: Wire, server: int) -> None:

@@ -92,9 +92,15 @@ class Recorded:
         deadline_s: float,
         most_bytes: int = 1_048_576,
         use: Use = Use.READ,
+        outside: bool = False,
     ) -> Done:
         done = await self.wire.run(
-            argv, stdin=stdin, deadline_s=deadline_s, most_bytes=most_bytes, use=use
+            argv,
+            stdin=stdin,
+            deadline_s=deadline_s,
+            most_bytes=most_bytes,
+            use=use,
+            outside=outside,
         )
         self.said += [done.out, done.err]
         return done

@@ -2,7 +2,8 @@
 
 No Docker engine runs here. What docker does is done with unshare and chroot; `docker`, `kubectl`
 and `srun` are scripts that take exactly `docker exec -i NAME COMMAND…`, `kubectl exec -i NAME --
-COMMAND…` and `srun --jobid 7 --overlap COMMAND…` and refuse anything else.
+COMMAND…` and `srun --jobid 7 --overlap COMMAND…` and refuse anything else; what `docker inspect`
+says of the container lies beside the script, in `docker.inspect`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ exec chroot {root} /bin/sh -c 'echo up; trap "exit 0" TERM; while :; do sleep 10
 """
 _WAY_IN = """\
 #!/bin/sh
-case "$*" in {words}\\ *) ;; *) echo "Error response from daemon: {refusal}" >&2; exit 1 ;; esac
+case "$*" in {words}\\ *) ;; "inspect --type container --format "*" {name}")
+cat "$0.inspect"; exit ;; *) echo "Error response from daemon: {refusal}" >&2; exit 1 ;; esac
 shift {count}
 exec nsenter --target {pid} --mount --pid --root --wd "$@"
 """
@@ -55,11 +57,17 @@ class Container:
             path = folder / program
             told = "No such container: $3"
             path.write_text(
-                _WAY_IN.format(words="\\ ".join(words), refusal=told, count=len(words), pid=pid)
+                _WAY_IN.format(
+                    words="\\ ".join(words), refusal=told, count=len(words), pid=pid, name=NAME
+                )
             )
             path.chmod(0o755)
             self.ways_in[program] = (str(path), *words)
         self.enter = self.ways_in["docker"]
+
+    def configure(self, told: str) -> None:
+        """What `docker inspect` prints of it from now on."""
+        Path(f"{self.enter[0]}.inspect").write_text(told)
 
     def run(self, *argv: str) -> str:
         """What a command in it prints."""
