@@ -19,6 +19,23 @@ STORY = ROOT / "sample_sessions" / "story.toml"
 SCRIPT = ROOT / "sample_sessions" / "scripts" / "check.toml"
 KEY = "sk-proj-0123456789abcdefghijklmnop"
 SCRIPTED = ("--script", SCRIPT, "--replay", STORY)
+FLEET = """
+schema = "fleet/1"
+host = [{ name = "here", local = true }]
+slot = [{ name = "here:1", host = "here", port = 1 }]
+[[server]]
+name = "base"
+slot = "here:1"
+arm = "baseline"
+engine = "sglang"
+url = "http://127.0.0.1:1"
+"""
+WAIT = """
+schema = "script/1"
+name = "wait"
+targets = ["base"]
+step = [{ health = {}, always = true }, { note = "after all" , always = true }]
+"""
 PROGRAM = """
 import sys
 from console.cli import main
@@ -133,6 +150,31 @@ sys.exit(main(sys.argv[1:]))
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == Exit.INTERNAL, done.stderr
     report_of(done.stderr.splitlines()[-1], tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    ("module", "place", "part"),
+    [
+        ("console.session.recorder", "Recorder.run", "recorder"),
+        ("console.control.live_session", "pair_clock", "clock"),
+    ],
+)
+def test_a_defect_beside_a_live_session_is_told_at_once_and_reported(
+    module: str, place: str, part: str, tmp_path: Path
+) -> None:
+    fleet, script = tmp_path / "fleet.toml", tmp_path / "wait.toml"
+    fleet.write_text(FLEET)
+    script.write_text(WAIT)
+    argv: list[str | Path] = program(module, place, "broken_later")  # type: ignore[assignment]
+    argv += ["--fleet", fleet, "--script", script]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.INTERNAL, done.stderr
+    *told, last = done.stderr.splitlines()
+    report_of(last, tmp_path / "state")
+    at_once = [line for line in told if f"error: {part}: stopped by a defect: ZeroDiv" in line]
+    assert len(at_once) == 1
+    assert told.index(at_once[0]) < len(told) - 1
+    assert KEY not in done.stderr
 
 
 def test_where_no_report_can_be_written_that_is_told(tmp_path: Path) -> None:
