@@ -51,6 +51,7 @@ class ConsoleApp(App[None]):
 
     TITLE = "spec-console"
     COMMANDS: ClassVar = {VerbCommands}
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(verb.key, f"verb('{verb.id}')", verb.title, id=verb.id, tooltip=verb.help)
         for verb in VERBS.values()
@@ -75,6 +76,8 @@ class ConsoleApp(App[None]):
     ) -> None:
         super().__init__()
         self.animation_level = "none"
+        # Opened by its verb, so by whatever key the keymap gives it, and by no other.
+        self.use_command_palette = True
         self.dialogs = dialogs or Dialogs()
         self.ink = Ink(theme)
         self.defect: BaseException | None = None
