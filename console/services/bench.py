@@ -6,60 +6,49 @@ from the server alone; whoever runs this pauses the console's own polling meanwh
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 
 from console.bench.answer import Refused
 from console.bench.metrics import Figures
 from console.bench.plan import Plan
-from console.bench.promptset import Prompt, PromptSet
+from console.bench.promptset import Prompt
 from console.bench.protocol import warm
-from console.bench.provenance import Group, Value
 from console.bench.stats import log_interval
-from console.model.clock import utc_text
-from console.model.fleet import Arm, Engine
+from console.model.fleet import Arm
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.model.version import written_version
 from console.services.bench_load import GpuLoad
-from console.services.bench_run import DIALECTS, Live, Requests, Timed
-from console.services.circumstances import Groups, joined, look_at_host
+from console.services.bench_run import Live, Requests, Timed
+from console.services.bench_taken import Taking
 from console.services.timing import Place, Worker
 from console.stream.events import Event
 from console.stream.fact import NOTHING
 from console.stream.fact import Figures as Pairs
-from console.stream.measured import circumstances_taken, fingerprint, run_measured
+from console.stream.measured import fingerprint, run_measured
 from console.stream.run_events import BenchFinished, BenchStarted, RunMeasured
 from console.stream.server_events import TokenSeen
 from console.transport.wire import Wire
 
 MOST_RUNS = 100
-# What may not change while an arm is measured: its runs would be two samples.
-_HELD = ("launch", "conf", "gpu")
-_PASSING = frozenset({"taken_utc", "ecc_errors", "ecc_errors_uncorrected"})
 
 
 @dataclass(slots=True)
 class Benching:
-    """One benchmark under way: `wire` leads to the server's host, `timed_on` to the worker's;
-    `version` is the engine with its version, `said` what the server tells of itself."""
+    """One benchmark under way; `timed_on` leads to the worker's host."""
 
     bench: Clean
     arm: Arm
-    version: str
-    said: Groups
     plan: Plan
     requests: Requests
-    wire: Wire
     timed_on: Wire
     place: Place
     masks: Masks
     load: GpuLoad
-    environment: Callable[[], Awaitable[Group]]
+    taking: Taking
     _worker: Worker | None = None
     _run: int = 0
     _turns: int = 0
-    _taken: Groups = field(default_factory=dict)
     _warm: list[float] = field(default_factory=list)
     _good: list[Figures] = field(default_factory=list)
     _flaws: list[str] = field(default_factory=list)
@@ -71,7 +60,8 @@ class Benching:
             WireError: the worker does not start, or the link was lost.
         """
         self._worker = await Worker.start(self.timed_on, self.place)
-        for event in await self._circumstances(self._worker):
+        python = self._worker.ready.python
+        for event in await self.taking.at_start(self.plan, self.place, python):
             yield event
         while not self._is_warm() and not self._flaws:
             async for event in self._one(self.plan.chosen[0], warm_up=True):
@@ -129,8 +119,8 @@ class Benching:
                     yield TokenSeen(name, Clean("bench"), tok_s)
                 case Timed(figures):
                     void = self.load.end()
-                    changed = () if warm_up else await self._changed()
-                    for event in self._taken_events((*changed, *self._loaded())):
+                    changed = () if warm_up else await self.taking.changed()
+                    for event in self.taking.events((*changed, *self.taking.loaded(self.load))):
                         yield event
                     yield self._take(told, prompt, (*void, *map(_moved, changed)), warm_up)
                     if isinstance(figures, Figures):
@@ -184,54 +174,6 @@ class Benching:
             clean(self.place.text, self.masks),
         )
 
-    async def _circumstances(self, worker: Worker) -> tuple[Event, ...]:
-        """All groups, before the first request."""
-        probed = await self._host(self.said)
-        taken = joined(probed, self.said) | {"env": await self.environment()}
-        versions = taken.get("versions", Group({}))
-        engine: dict[str, Value] = {"engine": self.version, "client": written_version()}
-        client = (
-            "through this console's connection" if self.place.tunnelled else "beside the server"
-        )
-        where: dict[str, Value] = {"place": client, "python": worker.ready.python}
-        taken["versions"] = Group({**versions.values, **engine}, versions.unread)
-        taken["client"] = Group(where)
-        taken["request"] = _request(self.plan, self.requests.engine)
-        self._taken = taken
-        return self._taken_events(tuple(taken))
-
-    async def _host(self, said: Groups | None = None) -> Groups:
-        requests = self.requests
-        utc, deadline_s = utc_text(requests.clock.utc()), requests.pace.read_deadline_s
-        return await look_at_host(requests.server, self.wire, deadline_s, utc, said)
-
-    async def _changed(self) -> tuple[str, ...]:
-        """Groups that are not as they were when the arm began; what cannot be read again says
-        nothing. Arguments are asked for once: a process cannot change them."""
-        now, found = await self._host(), []
-        for name in _HELD:
-            group, before = now.get(name), self._taken.get(name)
-            if group is None or before is None or group.unread or before.unread:
-                continue
-            lasting = _lasting(group)
-            if lasting != {key: before.values.get(key) for key in lasting}:
-                self._taken[name] = Group({**before.values, **group.values})
-                found.append(name)
-        return tuple(found)
-
-    def _loaded(self) -> tuple[str, ...]:
-        """`load`, where the GPUs' load over the runs so far differs from what was said of it."""
-        group = self.load.group()
-        if group is None or group == self._taken.get("load"):
-            return ()
-        self._taken["load"] = group
-        return ("load",)
-
-    def _taken_events(self, names: tuple[str, ...]) -> tuple[Event, ...]:
-        return tuple(
-            circumstances_taken(self.bench, name, self._taken[name], self.masks) for name in names
-        )
-
     def _sum(self) -> Pairs:
         """What the valid runs add up to."""
         good, rates = self._good, self.rates()
@@ -252,27 +194,3 @@ class Benching:
 
 def _moved(group: str) -> str:
     return f"{group} changed during the benchmark"
-
-
-def _lasting(group: Group) -> dict[str, Value]:
-    return {key: value for key, value in group.values.items() if key not in _PASSING}
-
-
-def _request(plan: Plan, engine: Engine) -> Group:
-    """What every run is asked for."""
-    s = plan.sampling
-    chosen = PromptSet(plan.prompts.name, plan.chosen)
-    return Group(
-        {
-            "max_tokens": str(s.max_tokens),
-            "ignore_eos": str(s.ignore_eos),
-            "temperature": f"{s.temperature:g}",
-            "top_p": f"{s.top_p:g}",
-            "seed": str(s.seed),
-            "prompt_set": plan.prompts.name,
-            "prompt_hash": chosen.digest(),
-            "depth": plan.depth,
-            "concurrency": "1",
-            "dialect": DIALECTS.get(engine, "completions"),
-        }
-    )

@@ -21,6 +21,7 @@ from console.model.text import Clean
 from console.services.bench import Benching
 from console.services.bench_load import GpuLoad
 from console.services.bench_run import Requests
+from console.services.bench_taken import Taking
 from console.services.circumstances import environment_of, server_says
 from console.services.credential import key_headers
 from console.services.engine import Found, find
@@ -113,10 +114,11 @@ async def prepared(
             server, engine, found.model, url, plan.sampling, http, clock, pace, headers, probes
         )
         version = f"{engine.value} {found.version}".strip()
-        return Benching(
-            bench, arm, version, said, plan, requests, wire, timed_on, place, masks, load,
+        taking = Taking(
+            bench, version, said, requests, wire, masks,
             lambda: environment(running is not None and running.arm is arm),
         )  # fmt: skip
+        return Benching(bench, arm, plan, requests, timed_on, place, masks, load, taking)
 
     async with _timed_at(server.url, wire, pace.read_deadline_s) as place:
         yield benching(*place)
