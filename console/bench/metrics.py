@@ -158,6 +158,8 @@ def _cycle(
     if seen < told - slack or seen < 1:
         return None, (), (f"{told} passes came in {seen} chunks: cycle time not visible",)
     cycle_ms = median(b.t_ns - a.t_ns for a, b in pairwise(arrivals)) / 1e6
+    if cycle_ms <= 0 or rate <= 0:
+        return None, (), ("most chunks came together: cycle time not visible",)
     off = accepted.length / (cycle_ms / 1e3) / rate - 1
     if abs(off) > IDENTITY_TOLERANCE:
         return (

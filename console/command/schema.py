@@ -41,6 +41,7 @@ SOME_TEXT: Schema = {"type": "string", "minLength": 1}
 FLAG: Schema = {"type": "boolean"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 DURATION: Schema = {"type": "string", "pattern": r"^\d+(\.\d+)?(ms|s|m|h)$"}
+VARIABLE: Schema = {"type": "string", "pattern": r"^\$\{vars\.[a-z][a-z0-9_]*\}$"}
 CONDITIONS: Schema = {"anyOf": [SOME_TEXT, {"type": "array", "items": SOME_TEXT, "minItems": 1}]}
 FAIL_FAST: Schema = {
     "type": "array",
@@ -52,9 +53,9 @@ _STANDINGS = "|".join(standing.value for standing in Standing)
 OF_KIND: Mapping[Kind, Schema] = {
     Kind.TEXT: SOME_TEXT,
     Kind.PATH: SOME_TEXT,
-    Kind.NUMBER: {"type": "integer", "minimum": 0, "maximum": 1_000_000},
-    Kind.DECIMAL: {"type": "number"},
-    Kind.DURATION: DURATION,
+    Kind.NUMBER: {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 1_000_000}, VARIABLE]},
+    Kind.DECIMAL: {"anyOf": [{"type": "number"}, VARIABLE]},
+    Kind.DURATION: {"anyOf": [DURATION, VARIABLE]},
     Kind.CONDITIONS: CONDITIONS,
     Kind.COMMAND: NAME,
     Kind.ITEMS: {

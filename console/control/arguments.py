@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import assert_never, cast
 
 from console.control.expression import BadExpression, Condition, Ref, conditions, refs_in
-from console.model.verb import VERBS, Field, Kind, Verb
+from console.model.verb import REFERENCE, VERBS, Field, Kind, Verb
 from console.store.toml import Document, Table, nearest, one_of
 from console.stream.fact import Standing
 
 PROCESS_EXIT = "process_exit"
-RUN_FIELDS = ("date", "id", "fleet")
+RUN_FIELDS = ("date", "id", "fleet", "folder")
+_VALUES = (Kind.NUMBER, Kind.DECIMAL, Kind.DURATION)
 _LOG_UNTIL = re.compile(r"log:/(.+)/")
 
 Argument = str | int | float | tuple[str, ...]
@@ -79,7 +80,8 @@ class Arguments:
                 table.complain(verb.id, f"{verb.id}: a table was expected: {{ {_shape(verb)} }}")
                 return {}
             return {sole.name: self._argument(table, verb, sole, verb.id)}
-        below = Table(self.document, cast("dict[str, object]", value), (*table.path, verb.id))
+        given = self._with_variables(verb, cast("dict[str, object]", value))
+        below = Table(self.document, given, (*table.path, verb.id))
         found: dict[str, Argument] = {}
         for spec in verb.script:
             if spec.name in below.names():
@@ -89,6 +91,16 @@ class Arguments:
             if spec.required:
                 below.complain("", f'{verb.id}: "{spec.name}" is missing: {spec.help}')
         below.finish()
+        return found
+
+    def _with_variables(self, verb: Verb, given: dict[str, object]) -> dict[str, object]:
+        """Numbers and durations that are one `${vars.NAME}` as the variable's value."""
+        found = dict(given)
+        for spec in verb.script or ():
+            value = given.get(spec.name)
+            named = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+            if spec.kind in _VALUES and named is not None and named[1] == "vars":
+                found[spec.name] = _valued(self.variables.get(named[2], value))
         return found
 
     def _argument(self, table: Table, verb: Verb, spec: Field, key: str) -> Argument:
@@ -211,6 +223,16 @@ def _why_no_pattern(text: str) -> str:
     except re.error as error:
         return str(error) if found else "log:/REGEX/ was expected"
     return ""
+
+
+def _valued(value: object) -> object:
+    """A number that was given as a text on the command line; anything else as it is."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _parts(value: object) -> list[object]:

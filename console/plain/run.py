@@ -153,7 +153,8 @@ def _variables(texts: list[str]) -> dict[str, str]:
 
 def _run_values(timeline: Timeline, fleet: Fleet) -> dict[str, str]:
     opened = timeline.state.session.opened
-    values = {"fleet": fleet.name, "id": "", "date": ""}
+    folder = str(Path(fleet.path).resolve().parent) if fleet.path else "."
+    values = {"fleet": fleet.name, "folder": folder, "id": "", "date": ""}
     if opened is not None:
         try:
             moment = utc_from_text(opened.utc)

@@ -106,6 +106,14 @@ def test_merged_chunks_hide_the_cycle() -> None:
     assert found.notes == ("50 passes came in 25 chunks: cycle time not visible",)
 
 
+def test_chunks_that_came_together_hide_the_cycle() -> None:
+    late = [Chunk(100 * MS, 1 + 2 * i, None, "x") for i in range(60)]
+    late += [Chunk((100 + i) * MS, 121 + 2 * i, None, "x") for i in range(1, 41)]
+    found = figures(made(late, spec={"spec_verify_ct": 99}), 201)
+    assert found.cycle_ms is None
+    assert found.notes == ("most chunks came together: cycle time not visible",)
+
+
 def token_by_token(passes: int, each: int, cycle_ms: int = 30) -> list[Chunk]:
     """As llama.cpp sends it: each token of a pass its own event, 0.1 ms apart."""
     times = [300 * MS]

@@ -193,3 +193,16 @@ def test_a_reference_without_a_value_is_said() -> None:
     with pytest.raises(Unknown, match=r"\$\{a.b\} has no value"):
         holds(conditions("${a.b} == 1"), {})
     assert fill("x ${a.b} y", {("a", "b"): 3}) == "x 3 y"
+
+
+def test_numbers_and_durations_may_be_variables(tmp_path: Path) -> None:
+    text = (
+        GOOD.replace("tail = { lines = 2 }", 'tail = { lines = "${vars.least}" }')
+        .replace('every = "10s"', 'every = "${vars.often}"')
+        .replace("least = 2", 'least = 2\noften = "5s"')
+    )
+    assert check(tmp_path, text).steps[1].arguments == {"lines": 2}
+    given = check(tmp_path, text, least="7", often="1m").steps
+    assert (given[0].arguments["every"], given[1].arguments) == (60.0, {"lines": 7})
+    with pytest.raises(BadFile, match="lines: a whole number was expected, not a text"):
+        check(tmp_path, text, least="many")
