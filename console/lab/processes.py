@@ -63,7 +63,9 @@ class Children:
         return [*self.ranks, self.detokenizer]
 
     def _start(self, title: str, inherited: int, bond: str, held_fd: int) -> int:
-        argv = [sys.executable, "-I", "-S", "-B", str(_RANK), title, str(inherited), bond]
+        # As setproctitle does: told so, it leaves the block alone.
+        zeroed = "0" if "SPT_NOENV" in os.environ else str(inherited)
+        argv = [sys.executable, "-I", "-S", "-B", str(_RANK), title, zeroed, bond]
         actions: list[tuple[object, ...]] = [(os.POSIX_SPAWN_DUP2, self._leash, 0)]
         if held_fd >= 0:
             actions.append((os.POSIX_SPAWN_DUP2, held_fd, 3))

@@ -19,6 +19,7 @@ from console.lab.clocks import ScaledClock
 from console.lab.history import live_through
 from console.lab.load import load, say_running, say_started, warm_up
 from console.lab.log import ServerLog
+from console.lab.nccl_debug import say_nccl
 from console.lab.processes import Children, set_launcher_environment
 from console.lab.routes import answer
 from console.lab.scheduler import Scheduler
@@ -107,7 +108,13 @@ async def _serve(site: Site, launch: Launch, inherited: int) -> None:
     if ago_s is not None:
         await live_through(service, ago_s)
     else:
-        await load(service, switches, trouble.at)
+
+        async def at(phase: str) -> None:
+            await trouble.at(phase)
+            if phase == "weights":
+                say_nccl(log, os.environ, [child.pid for child in children.ranks])
+
+        await load(service, switches, at)
     trouble.serving = True
     loop.add_signal_handler(signal.SIGTERM, trouble.drain)
     await _port(service, trouble, held)

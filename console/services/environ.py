@@ -26,6 +26,7 @@ from console.nccl.importing.read import import_source
 from console.services.container import Configured, configured
 from console.services.environ_said import CutShort, File, Process, Said, read_said
 from console.services.environ_script import environ_argv
+from console.services.nccl_file import Spoken, nccl_settings
 from console.services.ranks import named
 from console.services.recipe_file import file_values
 from console.stream.environment import GONE
@@ -97,8 +98,9 @@ class Reader:
             said.holder = "other"
             said.processes.clear()
             said.files = [file for file in said.files if file.kind == "recipe"]
+        nccl = await nccl_settings(self._wire, said, deadline_s)
         # The process comes last: it says that the sources before it are of one reading.
-        sources = self._sources(said, container)
+        sources = self._sources(said, container, nccl)
         return [*self._host(said, middle), *sources, self._process(said, container)]
 
     def _host(self, said: Said, middle: datetime) -> Iterator[HostSeen]:
@@ -131,8 +133,10 @@ class Reader:
             self._clean(libraries[0]) if libraries else NOTHING,
         )
 
-    def _sources(self, said: Said, container: Configured | None) -> Iterator[EnvRead]:
-        events = (*self._events(said), *self._configured(container))
+    def _sources(
+        self, said: Said, container: Configured | None, nccl: Spoken | None
+    ) -> Iterator[EnvRead]:
+        events = (*self._events(said), *self._configured(container), *self._spoken(nccl))
         found: dict[str, EnvRead] = {event.source: event for event in events}
         for source, event in found.items():
             if self._told.get(source) != event:
@@ -162,6 +166,11 @@ class Reader:
             if file.kind == "conf":
                 yield self._of_file(f"conf {file.label}", file, "nccl.conf")
         yield from self._recipe(said)
+
+    def _spoken(self, nccl: Spoken | None) -> Iterator[EnvRead]:
+        if nccl is not None:
+            pairs = self._pairs(nccl[1].items())
+            yield self._event("nccl log", Completeness.PARTLY, pairs, pid=nccl[0])
 
     def _configured(self, container: Configured | None) -> Iterator[EnvRead]:
         if container is not None:

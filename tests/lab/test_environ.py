@@ -45,6 +45,34 @@ def test_ranks_show_what_the_launcher_added_and_nothing_inherited(tmp_path: Path
             assert Path(f"/proc/{pid}/comm").read_text().strip() == title[:15]
 
 
+def test_ranks_told_to_leave_their_environment_alone_show_it_whole(tmp_path: Path) -> None:
+    env = {**USER, "SPT_NOENV": "1"}
+    with simulated(tmp_path, tp=2, env=env) as server:
+        children = server.ready().children()
+        for title in ("sglang::scheduler_TP0", "sglang::scheduler_TP1", "sglang::detokenizer"):
+            shown = _variables(children[title])
+            assert {name: shown.get(name) for name in (*env, *ADDED)} == env | ADDED
+            assert Path(f"/proc/{children[title]}/comm").read_text().strip() == title[:15]
+
+
+def test_nccl_tells_what_it_read_in_a_file_of_each_rank_or_in_the_log(tmp_path: Path) -> None:
+    env = {**USER, "NCCL_DEBUG": "INFO", "NCCL_BUFFSIZE": "16M"}
+    file = {"NCCL_DEBUG_FILE": f"{tmp_path}/said/nccl.%h.%p"}
+    with simulated(tmp_path / "a", tp=2, env=env | file) as server:
+        children = server.ready().children()
+        for rank in range(2):
+            pid = children[f"sglang::scheduler_TP{rank}"]
+            (one,) = (tmp_path / "said").glob(f"nccl.*.{pid}")
+            rows = one.read_text().splitlines()
+            told = [row.partition(f":{pid}:{pid} [{rank}] NCCL INFO ")[2] for row in rows]
+            assert "NCCL_PROTO set by environment to LL" in told
+            assert "NCCL_BUFFSIZE set by environment to 16." in told
+        assert "NCCL INFO" not in server.log
+    with simulated(tmp_path / "b", tp=2, env=env) as server:
+        server.ready()
+        assert server.log.count("NCCL_PROTO set by environment to LL") == 2
+
+
 def test_the_resource_tracker_shows_everything(tmp_path: Path) -> None:
     real = _captured("resource_tracker")
     assert {name: real[name] for name in (*USER, *ADDED)} == USER | ADDED

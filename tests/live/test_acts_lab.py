@@ -61,13 +61,18 @@ async def test_the_variables_of_the_plan_come_back_into_every_rank_and_the_arms_
             before = ranks(running)
             assert len(before) == 8
             # Loads take longer than that: a deadline only warns while something moves.
-            again = await console.do("restart", "kimi-base", env=PLAN, see="ranks", ready_within=10)
+            again = await console.do("restart", "kimi-base", env=PLAN, see="ranks nccl", ready_within=10)
             assert again.exit is Exit.OK, again.text
             assert not any(map(runs, before))
             now = ranks(running)
             assert len(now) == 8
             assert PLAN.split() == plan_of(tracker(running))
+            assert all(PLAN.split() == plan_of(environ(pid)) for pid in now)
             assert tracker(running)["HF_HUB_OFFLINE"] == "1"
+            # What NCCL wrote into files of its own is what the truth table has for its log.
+            said = console.live.timeline.state.servers["kimi-base"].envs["nccl log"]
+            assert said.pid in now
+            assert PLAN.split() == plan_of({str(n): str(v) for n, v in said.values})
             session = {os.getsid(pid) for pid in now}
             assert session == {again.results["pid"]}
             loads = [item.text for item in console.items if isinstance(item, ActAdvanced)]
