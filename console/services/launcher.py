@@ -141,12 +141,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Another act has the host: who, since when by the host's clock, renewed how long ago."""
+    """Another act has the host: who and since when, where the lock is, renewed how long ago."""
 
     act: str
     owner: Clean
     place: Clean
-    since_s: int
     age_s: int
     stale: bool
 
@@ -219,9 +218,9 @@ class Launcher:
         said = _said(rows)
         for word in ("held", "stale"):
             if word in said:
-                other, since, age = said[word].split()
+                other, age = said[word].split()
                 who, place = self._words(rows)
-                return Held(other, who, place, int(since), int(age), word == "stale")
+                return Held(other, who, place, int(age), word == "stale")
         return None
 
     async def unlock(self, act: str) -> None:

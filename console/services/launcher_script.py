@@ -171,23 +171,27 @@ sed -n "s/^e //p" "$1" | while IFS= read -r x; do case $x in """
     HIDE,
 )
 
+# Its age is told by the time since boot: no clock that is set anew makes a fresh lock stale.
+# Only of one that names nobody yet, or whose console went in that moment, does the folder tell.
 _LOCK = (
     r"""
 export LC_ALL=C;
-k="$d/lock" act=$1 stale=$3 over=$4; now=$(date +%s) i=$(cat /proc/sys/kernel/random/boot_id);
-y= b= t=$now; read -r y b t 2>/dev/null <"$k/at";
-if [ "$y" = "$act" ]; then touch "$k"; echo "@locked"; echo "@end"; exit 0; fi;
-if [ -n "$y" ]; then if [ "$b" != "$i" ] || [ "$over" = "$y" ]; then mv "$k" "$k.$act" 2>/dev/null
-&& rm -r "$k.$act"; fi; fi;
+k="$d/lock" act=$1 stale=$3 over=$4; i=$(cat /proc/sys/kernel/random/boot_id);
+read -r now x </proc/uptime; now=${now%%.*};
+y= b= t=; read -r y b t 2>/dev/null <"$k/at"; y=${y:--};
+if [ "$y" = "$act" ]; then echo "$act $i $now" 2>/dev/null >"$k/at.new" && mv "$k/at.new" "$k/at";
+echo "@locked"; echo "@end"; exit 0; fi;
+if [ -d "$k" ]; then if [ "$over" = "$y" ] || { [ "$y" != - ] && [ "$b" != "$i" ]; }; then
+mv "$k" "$k.$act" 2>/dev/null && rm -r "$k.$act"; fi; fi;
 if ! mkdir "$k" 2>/dev/null; then
 if ! [ -d "$k" ]; then no "cannot make $k"; fi;
-read -r y b t 2>/dev/null <"$k/at";
-a=$((now - $(date -r "$k" +%s 2>/dev/null || echo "$now")));
+y= b= t=; read -r y b t 2>/dev/null <"$k/at"; a=$((now - ${t:-$now}));
+if [ -z "$y" ]; then a=$(($(date +%s) - $(date -r "$k" +%s 2>/dev/null || date +%s))); fi;
 if [ "$a" -ge "$stale" ]; then w=stale; else w=held; fi;
-echo "@$w ${y:--} ${t:-$now} $a"; echo " $(cat "$k/owner" 2>/dev/null)"; echo " $k"; echo "@end";
+echo "@$w ${y:--} $a"; echo " $(cat "$k/owner" 2>/dev/null)"; echo " $k"; echo "@end";
 exit 0; fi;
-echo "$2" >"$k/owner" && echo "$act $i $now" >"$k/at" || { rm -f "$k/owner" "$k/at"; rmdir "$k"; no
-"cannot write $k"; };
+{ echo "$2" >"$k/owner" && echo "$act $i $now" >"$k/at"; } 2>/dev/null ||
+{ rm -f "$k/owner" "$k/at"; rmdir "$k"; no "cannot write $k"; };
 echo "@locked"; echo "@end"
 """,
     _FOLDER,
@@ -196,8 +200,8 @@ echo "@locked"; echo "@end"
 _UNLOCK = (
     r"""
 export LC_ALL=C; k=${HOME:?}/.spec-console/lock;
-if read -r y b t <"$k/at" 2>/dev/null && [ "$y" = "$1" ]; then rm -f "$k/at" "$k/owner"; rmdir
-"$k"; echo "@unlocked"; fi;
+if read -r y b t <"$k/at" 2>/dev/null && [ "$y" = "$1" ]; then
+rm -f "$k/at" "$k/at.new" "$k/owner"; rmdir "$k"; echo "@unlocked"; fi;
 echo "@end"
 """,
 )
@@ -247,8 +251,8 @@ def show_argv(path: str) -> list[str]:
 def lock_argv(act: str, owner: str, stale_s: int, over: str = "") -> list[str]:
     """Take or renew the host's one lock for an act, or take over that of act `over`.
 
-    Prints `@locked`, or `@held` / `@stale` with ACT, host time and seconds since it was renewed,
-    then its owner and its place; or `@refused WHY`.
+    Prints `@locked`, or `@held` / `@stale` with ACT and seconds since it was renewed, then its
+    owner and its place; or `@refused WHY`.
     """
     return command(_LOCK, [act, owner, str(stale_s), over or "-none-"])
 

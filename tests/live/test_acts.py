@@ -28,7 +28,7 @@ from tests.rig.process import runs
 from tests.rig.sshd import Sshd
 from tests.rig.tmux import Tmux
 from tests.rig.waiting import auntil, until
-from tests.services.launching import cmdline, ended, environ, with_word
+from tests.services.launching import cmdline, ended, environ, shifted_clock, with_word
 
 pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("acts")]
 
@@ -300,9 +300,9 @@ async def test_a_stale_lock_is_explained_and_taken_over_only_by_a_person(
     lock = slot.sshd.home / ".spec-console" / "lock"
     lock.mkdir(parents=True)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()  # noqa: ASYNC240
-    (lock / "at").write_text(f"act-old {boot} 1\n")
+    since_boot = float(Path("/proc/uptime").read_text().split()[0])  # noqa: ASYNC240
+    (lock / "at").write_text(f"act-old {boot} {since_boot - 600:.0f}\n")
     (lock / "owner").write_text("ann@laptop since yesterday: restart base\n")
-    os.utime(lock, (1, 1))
     async with acting(slot.file(), *YES) as console:
         refused = await console.do("launch", "base")
         assert refused.exit is Exit.GUARD
@@ -315,6 +315,27 @@ async def test_a_stale_lock_is_explained_and_taken_over_only_by_a_person(
         assert done.exit is Exit.OK, done.text
         assert person.asked[-1].choices == ("Cancel", "Take over")
     assert not os.path.exists(lock)  # noqa: ASYNC240
+
+
+async def test_on_a_host_whose_clock_is_an_hour_off_acts_go_as_on_any_other(
+    tmp_path: Path, models: Path
+) -> None:
+    variables, hours = shifted_clock(tmp_path)
+    with ended(str(tmp_path)), Sshd(tmp_path / "sshd", set_env=variables) as far:
+        slot = Slot(tmp_path, free_port(), far)
+        slot.add("base", serve(models, slot.port))
+        async with acting(slot.file(), *YES) as console:
+            first = await console.do("launch", "base")
+            assert first.exit is Exit.OK, first.text
+            for shift in ("1", "-1"):
+                hours.write_text(shift)
+                again = await console.do("restart", "base", env="NCCL_ALGO=Ring")
+                assert again.exit is Exit.OK, again.text
+                assert servers(models) == [again.results["pid"]]
+            machine = console.live.timeline.state.hosts["box"].machine
+            assert machine is not None
+            assert machine.skew_us is not None
+            assert abs(machine.skew_us + 3_600_000_000) < 60_000_000
 
 
 async def test_a_person_sees_what_will_happen_and_types_the_name_of_a_foreign_server(

@@ -61,7 +61,9 @@ async def test_the_variables_of_the_plan_come_back_into_every_rank_and_the_arms_
             before = ranks(running)
             assert len(before) == 8
             # Loads take longer than that: a deadline only warns while something moves.
-            again = await console.do("restart", "kimi-base", env=PLAN, see="ranks nccl", ready_within=10)
+            again = await console.do(
+                "restart", "kimi-base", env=PLAN, see="ranks nccl", ready_within=10
+            )
             assert again.exit is Exit.OK, again.text
             assert not any(map(runs, before))
             now = ranks(running)

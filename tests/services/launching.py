@@ -117,3 +117,19 @@ def in_background(
             env={**os.environ, **(more or {})},
             start_new_session=own_session,
         )
+
+
+def shifted_clock(folder: Path) -> tuple[dict[str, str], Path]:
+    """What a session on a host gets whose clock is off: its variables, and the file that says by
+    how many hours."""
+    own = folder / "clock"
+    own.mkdir()
+    hours, date = own / "hours", own / "date"
+    hours.write_text("0")
+    date.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in -d*|-r*) exec /bin/date "$@";; esac\n'
+        f'exec /bin/date -d "$(cat {hours}) hours" "$@"\n'
+    )
+    date.chmod(0o755)
+    return {"PATH": f"{own}:/usr/local/bin:/usr/bin:/bin"}, hours

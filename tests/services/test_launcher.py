@@ -28,7 +28,15 @@ from tests.rig.ports import free_port
 from tests.rig.process import runs
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import auntil, until
-from tests.services.launching import Box, cmdline, ended, environ, in_background, with_word
+from tests.services.launching import (
+    Box,
+    cmdline,
+    ended,
+    environ,
+    in_background,
+    shifted_clock,
+    with_word,
+)
 
 pytestmark = pytest.mark.rig
 
@@ -412,8 +420,7 @@ async def test_a_host_has_one_act_and_a_stale_lock_is_told_from_a_fresh_one(eith
     assert (held.act, held.owner, held.stale) == (first, f"person {taken[0]}", False)
     assert await lock(first, "the same renews") is None
     assert held.place == f"{either.private}/lock"
-    old = os.stat(held.place).st_mtime - 3600
-    os.utime(held.place, (old, old))
+    grow_old(Path(held.place), 3600)
     stale = await lock("act-x", "me")
     assert stale is not None
     assert stale.stale
@@ -427,6 +434,58 @@ async def test_a_host_has_one_act_and_a_stale_lock_is_told_from_a_fresh_one(eith
     assert "lock" in os.listdir(either.private)
     await either.launcher.unlock("act-x")
     assert "lock" not in os.listdir(either.private)
+
+
+def grow_old(lock: Path, seconds: int) -> None:
+    """As if it had been renewed so much earlier."""
+    act, boot, at = (lock / "at").read_text().split()
+    (lock / "at").write_text(f"{act} {boot} {int(at) - seconds}\n")
+
+
+async def test_a_clock_an_hour_off_makes_no_lock_stale_and_no_stale_one_fresh(
+    tmp_path: Path,
+) -> None:
+    variables, hours = shifted_clock(tmp_path)
+    with Sshd(tmp_path / "sshd", set_env=variables) as far:
+        wire = SshWire(
+            Host("far", Way.ASYNCSSH, far.alias, str(far.ssh_config)),
+            SystemClock(),
+            Pace(),
+            Nobody(),
+        )
+        box = Box(wire, far.home, tmp_path)
+        assert await box.launcher.lock("act-1", "me") is None
+        for shift in ("1", "-1"):
+            hours.write_text(shift)
+            held = await box.launcher.lock("act-2", "you")
+            assert held is not None
+            assert not held.stale
+            assert held.age_s < 60
+            assert await box.launcher.lock("act-1", "me") is None
+        grow_old(box.private / "lock", 600)
+        stale = await box.launcher.lock("act-2", "you")
+        assert stale is not None
+        assert stale.stale
+        assert await box.launcher.lock("act-1", "me") is None
+        renewed = await box.launcher.lock("act-2", "you")
+        assert renewed is not None
+        assert not renewed.stale
+        await wire.close()
+
+
+async def test_a_lock_that_names_nobody_can_be_taken_over(box: Box) -> None:
+    (box.private / "lock").mkdir(parents=True)
+    held = await box.launcher.lock("act-1", "me")
+    assert held is not None
+    assert (held.act, held.owner, held.stale) == ("-", "", False)
+    os.utime(box.private / "lock", (1, 1))
+    held = await box.launcher.lock("act-1", "me")
+    assert held is not None
+    assert held.stale
+    assert await box.launcher.lock("act-1", "me", over=held.act) is None
+    other = await box.launcher.lock("act-2", "you")
+    assert other is not None
+    assert other.owner == "me"
 
 
 async def test_a_lock_of_another_boot_is_void(box: Box) -> None:

@@ -36,7 +36,7 @@ async def test_the_file_of_a_process_is_found_and_only_what_nccl_read_comes_back
     folder.mkdir()
     wire = LocalWire(Host("box"))
     code = "import signal; signal.pause()"
-    with subprocess.Popen([sys.executable, "-c", code], cwd=folder) as child:
+    with subprocess.Popen([sys.executable, "-c", code], cwd=folder) as child:  # noqa: ASYNC220
         try:
             file = folder / f"nccl.some-host.{child.pid}"
             secret = "HF_TOKEN=hf_0123456789abcdef\n"
