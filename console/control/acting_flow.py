@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DONE = "done"
 FAILED = "failed"
 ROLLED_BACK = "rolled back"
+WEDGED = "wedged GPU"
 NOT_AS_ASKED = "up, but not as asked"
 
 
@@ -87,6 +88,8 @@ class Flow:
             if why and request.starts:
                 return End(Exit.GUARD, FAILED, f"{why}; nothing was stopped")
             stopped = await self._stop(look.tree, look.records.launched)
+            if stopped.wedged:
+                return End(Exit.STEP, WEDGED, f"{stopped.why()}; nothing is launched here")
             if not stopped.gone:
                 return End(Exit.STEP, FAILED, f"not stopped: {stopped.why()}")
             if request.verb == "stop":
@@ -158,6 +161,8 @@ class Flow:
             )  # fmt: skip
             async for phase, text in stopper.run():
                 self.say(phase, text)
+            if stopper.result.wedged:
+                await self.launcher.keep_wedged(self.look.port)
             left = stopper.result.survivors
             if not left or stopper.result.changed or limits.kill_s is not None:
                 return stopper.result

@@ -27,6 +27,7 @@ from console.services.launcher import (
     own,
 )
 from console.services.process import HostCommands, Seen, Tree
+from console.services.stopper_gpu import look_at_gpus
 from console.stream.environment import machine, nccl_version
 from console.stream.fact import Completeness
 from console.stream.loads import earlier_loads
@@ -152,6 +153,11 @@ class Looker:
                 except HostRefused as error:
                     no_start = str(error)
             words = (*words, *shown_words(request.args, self.masks))
+            if records.wedged:
+                stuck = (await look_at_gpus(self.commands)).all_stuck(slot.gpus)
+                no_start = (
+                    f"wedged since an earlier stop: {'; '.join(stuck)}" if stuck else no_start
+                )
         own = state.servers.get(server.name, Cell())
         return Look(
             server, slot.name, slot.host, port, slot.gpus, tree, records, runs,

@@ -184,7 +184,7 @@ class Reader:
             return
         typed = import_source(shlex.join(recipe.argv), "recipe.sh", "shell").values()
         file = next((one for one in said.files if one.kind == "recipe"), None)
-        read = None if file is None else self._of_recipe(file)
+        read = None if file is None else self._of_file("recipe", file, "env")
         if read is None:
             yield self._event("recipe", Completeness.WHOLE, self._pairs(typed.items()))
             return
@@ -195,18 +195,15 @@ class Reader:
             return
         yield self._event("recipe", read.completeness, tuple(both.items()), why)
 
-    def _of_recipe(self, file: File) -> EnvRead:
-        if file.state == "open":
-            values = file_values(row for _, row in file.rows)
-            return self._event("recipe", Completeness.WHOLE, self._pairs(values.items()))
-        return self._of_file("recipe", file, "env")
-
     def _of_file(self, source: str, file: File, kind: str) -> EnvRead:
         if file.state == "shut":
             return self._event(source, Completeness.UNREADABLE, (), file.why)
         if file.state == "none":
             return self._event(source, Completeness.WHOLE, (), "no such file")
-        values = import_source(file.text(), file.label, kind).values()
+        if kind == "env":
+            values = file_values(row for _, row in file.rows)
+        else:
+            values = import_source(file.text(), file.label, kind).values()
         return self._event(source, Completeness.WHOLE, self._pairs(values.items()))
 
     def _of_process(self, source: str, process: Process) -> EnvRead:

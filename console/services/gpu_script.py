@@ -28,8 +28,8 @@ def apps_argv() -> list[str]:
 
 
 def memory_argv() -> list[str]:
-    """Index, uuid and used MiB of each GPU."""
-    return [_TOOL, "--query-gpu=index,uuid,memory.used", _BARE]
+    """Index, uuid, used MiB and how busy in percent of each GPU."""
+    return [_TOOL, "--query-gpu=index,uuid,memory.used,utilization.gpu", _BARE]
 
 
 def links_argv() -> list[str]:

@@ -19,6 +19,7 @@ from console.services.launcher_script import (
     record_argv,
     show_argv,
     unlock_argv,
+    wedged_argv,
 )
 from console.services.process import HostCommands, Identity, Seen
 from console.stream.fact import NOTHING
@@ -92,11 +93,13 @@ class Records:
 
     Attributes:
         adopted: the recipe adopted for the server, and `of` which process.
+        wedged: after an earlier stop the slot's GPUs were not free, though nothing held them.
     """
 
     launched: Launched | None = None
     adopted: str = ""
     of: str = ""
+    wedged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,13 @@ class Launcher:
     async def records(self, server: Server, port: int) -> Records:
         """What was launched last in the slot, and what was adopted for the server."""
         said = _said(await self.host.run(record_argv(port, server.name)))
-        return Records(_launched(said), said.get("adopted", ""), said.get("of", ""))
+        return Records(
+            _launched(said), said.get("adopted", ""), said.get("of", ""), "wedged" in said
+        )
+
+    async def keep_wedged(self, port: int) -> None:
+        """Keep on the host that the GPUs of a slot are wedged: nothing is launched there."""
+        await self.host.run(wedged_argv(port))
 
     async def show(self, path: str) -> tuple[tuple[Clean, ...], dict[str, str]]:
         """The masked command line and the showable variables of a recipe on the host."""

@@ -138,7 +138,7 @@ else
 ( umask 022; exec setsid env -i /bin/sh -c "$become" sh "$r" </dev/null >>"$log" 2>&1 ) & p=$!;
 fi;
 ls -t "$g" | sed 1,90d | while read -r x; do rm -f "$g/$x"; done;
-b=$(born "$p");
+rm -f "$g/wedged"; b=$(born "$p");
 echo "$act $p ${b% *} $(cat /proc/sys/kernel/random/boot_id) $name" >"$l.new" && mv "$l.new" "$l"
 || { kill "$p"; no "cannot write $l"; };
 told
@@ -154,8 +154,18 @@ if read -r y x 2>/dev/null <"$l"; then echo "@launched $y $x"; echo "@recipe $d/
 fi;
 f="$d/adopted/$2.recipe"; if [ -f "$f" ]; then echo "@adopted $f"; fi;
 f="$d/adopted/$2.recipe.of"; if [ -f "$f" ]; then echo "@of $(cat "$f")"; fi;
+f="$d/port-$1/wedged"; if [ "$(cat "$f" 2>/dev/null)" = "$(cat /proc/sys/kernel/random/boot_id)" ];
+then echo "@wedged"; fi;
 echo "@end"
 """,
+)
+
+_WEDGED = (
+    r"""
+mkdir -p "$d/port-$1" && cat /proc/sys/kernel/random/boot_id 2>/dev/null >"$d/port-$1/wedged" ||
+no "cannot write to $d/port-$1"; echo "@end"
+""",
+    _FOLDER,
 )
 
 _SHOW = (
@@ -241,6 +251,11 @@ def launch_argv(
 def record_argv(port: int, name: str) -> list[str]:
     """What was launched last in a slot with its recipe, and the adopted one of a server, if any."""
     return command(_RECORD, [str(port), name])
+
+
+def wedged_argv(port: int) -> list[str]:
+    """Keep that the GPUs of a slot are wedged, for as long as this boot lasts or until a launch."""
+    return command(_WEDGED, [str(port)])
 
 
 def show_argv(path: str) -> list[str]:

@@ -1,12 +1,12 @@
 """Whether a stopped server's GPU memory is free again: one look, as often as somebody asks.
 
-Owns the two questions to nvidia-smi and when memory counts as stuck. Never resets a GPU.
+Owns the two questions to nvidia-smi and when memory or work counts as stuck. Never resets a GPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from console.engines.nvidia import parse_apps
 from console.services.gpu_script import apps_argv, memory_argv
@@ -16,6 +16,9 @@ from console.transport.wire import Use
 _STUCK_MIB = 1_024
 """Less than this is what a driver holds for itself."""
 
+_BUSY_PERCENT = 10
+"""Less than this a GPU without any process may show for a moment."""
+
 
 @dataclass(frozen=True, slots=True)
 class GpuMemory:
@@ -24,11 +27,29 @@ class GpuMemory:
     Attributes:
         used_mib: by index.
         holders: by index the process ids that hold memory on it.
+        busy_percent: by index, where it is told.
     """
 
     readable: bool = False
     used_mib: dict[int, int] | None = None
     holders: dict[int, frozenset[int]] | None = None
+    busy_percent: dict[int, int] = field(default_factory=dict)
+
+    def stuck(self, gpu: int) -> str:
+        """What belongs to no process on a GPU; empty where nothing does."""
+        if (self.holders or {}).get(gpu):
+            return ""
+        used_mib, busy = (self.used_mib or {}).get(gpu, 0), self.busy_percent.get(gpu, 0)
+        if used_mib > _STUCK_MIB:
+            return f"GPU {gpu} still holds {used_mib:,} MiB and no process is shown"
+        if busy >= _BUSY_PERCENT:
+            return f"GPU {gpu} is still {busy} % busy and no process is shown"
+        return ""
+
+    def all_stuck(self, gpus: Collection[int]) -> tuple[str, ...]:
+        """Of these GPUs, of all where none is named."""
+        shown = (self.stuck(gpu) for gpu in self.used_mib or {} if not gpus or gpu in gpus)
+        return tuple(text for text in shown if text)
 
 
 async def look_at_gpus(host: HostCommands) -> GpuMemory:
@@ -42,23 +63,26 @@ async def look_at_gpus(host: HostCommands) -> GpuMemory:
     if gpus is None or apps is None:
         return GpuMemory()
     used: dict[int, int] = {}
+    busy: dict[int, int] = {}
     index_of: dict[str, int] = {}
     for row in gpus:
         cells = [cell.strip() for cell in row.split(",")]
-        if len(cells) == 3 and cells[0].isdigit() and cells[2].isdigit():
+        if len(cells) > 2 and cells[0].isdigit() and cells[2].isdigit():
             used[int(cells[0])] = int(cells[2])
             index_of[cells[1]] = int(cells[0])
+            if cells[3:] and cells[3].isdigit():
+                busy[int(cells[0])] = int(cells[3])
     held: dict[int, set[int]] = {}
     for app in parse_apps(apps):
         if app.uuid in index_of:
             held.setdefault(index_of[app.uuid], set()).add(app.pid)
-    return GpuMemory(True, used, {gpu: frozenset(pids) for gpu, pids in held.items()})
+    return GpuMemory(True, used, {gpu: frozenset(pids) for gpu, pids in held.items()}, busy)
 
 
 def still_held(
     before: GpuMemory, now: GpuMemory, gpus: Collection[int], stopped: Collection[int]
 ) -> tuple[tuple[str, ...], bool]:
-    """What of a stopped server's memory is not free, one text for each GPU, and whether any of it
+    """What of a stopped server's GPUs is not free, one text for each GPU, and whether any of it
     belongs to no process: then nothing that this console can do frees it.
 
     Args:
@@ -77,9 +101,10 @@ def still_held(
         if own:
             texts.append(f"process {own[0]} holds memory on GPU {gpu}")
             continue
+        text = now.stuck(gpu)
         was_mib = before.used_mib.get(gpu, 0)
-        if not holders and used_mib > _STUCK_MIB and 2 * used_mib > was_mib:
-            texts.append(f"GPU {gpu} still holds {used_mib:,} MiB and no process is shown")
+        if text and (used_mib <= _STUCK_MIB or 2 * used_mib > was_mib):
+            texts.append(text)
             stuck = True
     return tuple(texts), stuck
 

@@ -138,7 +138,8 @@ class ActAdvanced(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ActFinished(Fact):
-    """A change ended: `done`, `failed`, `rolled back`, `up, but not as asked`."""
+    """A change ended: `done`, `failed`, `rolled back`, `up, but not as asked`, `wedged GPU`,
+    `interrupted`."""
 
     act: Clean
     outcome: Clean

@@ -494,6 +494,45 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
 
 
+async def test_no_launch_follows_a_stop_that_leaves_a_gpu_wedged(
+    tmp_path: Path, models: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    smi, used = tools / "nvidia-smi", tools / "used"
+    smi.write_text(
+        f'#!/bin/sh\ncase "$1" in --query-gpu=*) echo "0, GPU-0, $(cat {used}), 0" ;; esac\n'
+    )
+    smi.chmod(0o755)
+    used.write_text("90000")
+    variables = {"PATH": f"{tools}:/usr/local/bin:/usr/bin:/bin"}
+    pace = replace(FAST, kill_grace_s=0.5)
+    with ended(str(tmp_path)), Sshd(tmp_path / "sshd", set_env=variables) as far:
+        slot = Slot(tmp_path, free_port(), far)
+        slot.add("base", serve(models, slot.port))
+        slot.add("spec", serve(models, slot.port, "--spec"), "speculative")
+        held = "GPU 0 still holds 90,000 MiB and no process is shown"
+        async with acting(slot.file(), *YES, pace=pace) as console:
+            first = await console.do("launch", "base")
+            assert first.exit is Exit.OK, first.text
+            stuck = await console.do("swap", "spec", on_fail="rollback")
+            assert stuck.exit is Exit.STEP
+            assert stuck.results["outcome"] == "wedged GPU"
+            assert stuck.text == f"wedged: {held}; nothing is launched here"
+            assert servers(models) == []
+        async with acting(slot.file(), *YES, pace=pace) as console:
+            refused = await console.do("launch", "spec")
+            assert refused.exit is Exit.GUARD
+            assert refused.text == f"launch refused: wedged since an earlier stop: {held}"
+            assert servers(models) == []
+            used.write_text("4")
+            freed = await console.do("launch", "spec")
+            assert freed.exit is Exit.OK, freed.text
+            used.write_text("90000")
+            assert (await console.do("launch", "spec")).exit is Exit.GUARD
+            assert servers(models) == [freed.results["pid"]]
+
+
 async def test_who_ignores_term_is_killed_only_by_a_person_or_a_step_that_says_so(
     slot: Slot,
 ) -> None:

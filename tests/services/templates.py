@@ -21,6 +21,7 @@ from console.services import launcher_script as launcher
 from console.services import process_script as process
 from console.services.environ_said import read_said
 from console.services.environ_script import environ_argv
+from console.services.nccl_file import nccl_file_argv
 from console.services.probe_script import probe_argv, probe_script
 from console.services.settings_files import Bounds, find_argv, head_argv
 from console.services.tail_script import Place as LogPlace
@@ -215,6 +216,15 @@ async def members(wire: Wire, place: Place) -> None:
         assert f"@member {pid}" in await rows(wire, process.members_argv(int(group)))
 
 
+async def nccl_file(wire: Wire, place: Place) -> None:
+    said = "NCCL_PROTO set by environment to LL"
+    async with sleeping(wire) as (pid, _):
+        written = place.here / f"said.a-host.{pid}"
+        written.write_text(f"HF_TOKEN=x\n{said}\n")
+        told = await rows(wire, nccl_file_argv(f"{place.there}/said.%h.%p", [pid]))
+        assert told == [f"@file {pid}", f" {said}"]
+
+
 async def capture(wire: Wire, place: Place) -> None:
     async with sleeping(wire) as (pid, _):
         _, _, start, *_ = await looked(wire, pid)
@@ -241,6 +251,8 @@ async def launch(wire: Wire, place: Place) -> None:
         assert await rows(wire, argv, RECIPE) == told
         record = await rows(wire, launcher.record_argv(port, "base"))
         assert record[0] == told[0]
+        assert await rows(wire, launcher.wedged_argv(port)) == []
+        assert await rows(wire, launcher.record_argv(port, "base")) == [*record, "@wedged"]
         written = place.here / "launched.log"
         await auntil(lambda: written.read_text() == "two words\n", DEADLINE_S)
     finally:
@@ -323,6 +335,7 @@ CASES: dict[str, Case] = {
     "probe_script.probe_argv": probe,
     "settings_files.find_argv": find,
     "settings_files.head_argv": head,
+    "nccl_file.nccl_file_argv": nccl_file,
     "process_script.look_argv": look,
     "process_script.signal_argv": signal,
     "process_script.members_argv": members,
@@ -332,6 +345,7 @@ CASES: dict[str, Case] = {
     "launcher_script.show_argv": capture,
     "launcher_script.launch_argv": launch,
     "launcher_script.record_argv": launch,
+    "launcher_script.wedged_argv": launch,
     "launcher_script.lock_argv": lock,
     "launcher_script.unlock_argv": lock,
     "checking_script.name_argv": name,
