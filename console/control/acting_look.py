@@ -7,7 +7,7 @@ Changes nothing; an environment that cannot be read is said to be unread, never 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from console.control.acting_request import Request
 from console.control.guard import UNKNOWN_LOAD
@@ -102,6 +102,16 @@ class Look:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Coming:
+    """What would be started: command line, showable variables, recipe on the host, why not."""
+
+    words: tuple[Clean, ...] = ()
+    after: Mapping[str, str] = field(default_factory=dict)
+    base: str = ""
+    no_start: str = ""
+
+
 @dataclass(slots=True)
 class Looker:
     """Looks at slots."""
@@ -131,40 +141,55 @@ class Looker:
         cell = state.servers.get(runs or server.name, Cell())
         figures = self._figures(cell, now_us)
         before, why, recipe = await self._environ(server, port)
-        words: tuple[Clean, ...] = ()
-        base = no_start = ""
-        after = texts(recipe)
+        coming = _Coming(after=texts(recipe))
         if request.starts:
-            if request.recipe:
-                base = request.recipe
-            elif server.recipe is not None:
-                words = shown_words(server.recipe.argv, self.masks)
-                if recipe is None or recipe.completeness is Completeness.UNREADABLE:
-                    no_start = f"its environment file: {recipe.why if recipe else 'not read'}"
-            elif records.adopted:
-                base = records.adopted
-            elif request.verb == "restart" and tree.launcher is not None:
-                words, after = tree.launcher.argv, before or {}
-            else:
-                no_start = f"{server.name} has no recipe: neither in the fleet file nor adopted"
-            if base:
-                try:
-                    words, after = await self.launcher.show(base)
-                except HostRefused as error:
-                    no_start = str(error)
-            words = (*words, *shown_words(request.args, self.masks))
-            if records.wedged:
-                stuck = (await look_at_gpus(self.commands)).all_stuck(slot.gpus)
-                no_start = (
-                    f"wedged since an earlier stop: {'; '.join(stuck)}" if stuck else no_start
-                )
+            coming = await self._coming(request, server, tree, records, recipe, before)
+            if stuck := await self._wedged(records, slot.gpus):
+                coming = replace(coming, no_start=stuck)
         own = state.servers.get(server.name, Cell())
         return Look(
             server, slot.name, slot.host, port, slot.gpus, tree, records, runs,
             figures.get(Clean("running")), figures.get(Clean("queued")),
-            before, why, after, words, base, no_start, self._load_s(own),
-            _findings({**after, **request.wanted}, own, state) if request.starts else (),
+            before, why, coming.after, coming.words, coming.base, coming.no_start,
+            self._load_s(own),
+            _findings({**coming.after, **request.wanted}, own, state) if request.starts else (),
         )  # fmt: skip
+
+    async def _coming(
+        self,
+        request: Request,
+        server: Server,
+        tree: Tree,
+        records: Records,
+        recipe: EnvRead | None,
+        before: Mapping[str, str] | None,
+    ) -> _Coming:
+        """What is to be started, from which recipe; or why nothing can be."""
+        more = shown_words(request.args, self.masks)
+        base = request.recipe or ("" if server.recipe is not None else records.adopted)
+        if base:
+            try:
+                words, after = await self.launcher.show(base)
+            except HostRefused as error:
+                return _Coming(base=base, no_start=str(error))
+            return _Coming((*words, *more), after, base)
+        if server.recipe is not None:
+            no_start = ""
+            if recipe is None or recipe.completeness is Completeness.UNREADABLE:
+                no_start = f"its environment file: {recipe.why if recipe else 'not read'}"
+            words = shown_words(server.recipe.argv, self.masks)
+            return _Coming((*words, *more), texts(recipe), no_start=no_start)
+        if request.verb == "restart" and tree.launcher is not None:
+            return _Coming((*tree.launcher.argv, *more), before or {})
+        why = f"{server.name} has no recipe: neither in the fleet file nor adopted"
+        return _Coming(more, texts(recipe), no_start=why)
+
+    async def _wedged(self, records: Records, gpus: tuple[int, ...]) -> str:
+        """Why nothing may be launched since an earlier stop; empty once the GPUs are free."""
+        if not records.wedged:
+            return ""
+        stuck = (await look_at_gpus(self.commands)).all_stuck(gpus)
+        return f"wedged since an earlier stop: {'; '.join(stuck)}" if stuck else ""
 
     def _runs(self, server: Server, tree: Tree, records: Records, state: State) -> str:
         launcher, launched = tree.launcher, records.launched
