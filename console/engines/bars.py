@@ -21,6 +21,9 @@ _SCALE = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _KINDS: tuple[tuple[str, BarKind], ...] = (
     ("shard", "shards"),
     ("loading weights", "shards"),
+    ("loading safetensors", "shards"),
+    ("loading checkpoint", "shards"),
+    ("model streamer", "shards"),
     ("captur", "graphs"),
     ("graph", "graphs"),
     ("compil", "compile"),

@@ -280,7 +280,7 @@ MARKERS: tuple[Marker, ...] = (
     Marker(
         "pool-leak",
         ("memory leak detected",),
-        r"memory leak detected!",
+        r"(?:allocator|pool) memory leak detected!",
         "an internal count of KV memory does not add up; the server stops itself",
         True,
         "A bug of the server: note version and arguments.",
@@ -290,12 +290,14 @@ MARKERS: tuple[Marker, ...] = (
         "port-taken",
         (
             "already in use",
+            "already allocated",
             "[Errno 98]",
             "bind",
         ),
         r"\[Errno (?:98|48)\].*?\('(?P<host>[^']*)', (?P<port>\d+)\).*?address already in use"
         r"|[Aa]ddress already in use(?:.*?:(?P<port2>\d+))?"
-        r"|[Pp]ort (?:(?P<port3>\d+) )?is already in use\.?"
+        r"|(?:^|E(?:rror|RROR): +)[Pp]ort (?:(?P<port3>\d+) )?is already in use\.?"
+        r"|Bind for \S+:(?P<port6>\d+) failed: port is already allocated"
         r"|failed to bind to \S*:(?P<port5>\d+)"
         r"|couldn't bind (?:HTTP )?server socket.*?port[ =:]*(?P<port4>\d+)",
         "the HTTP port belongs to another process",

@@ -23,11 +23,11 @@ from console.engines.facts import (
 from console.engines.line import Head
 from console.model.fleet import Engine
 
-_ACCESS = re.compile(r"(\S+) - \"([A-Z]+) (\S+) HTTP/[\d.]+\" (\d{3})\b")
+_ACCESS = re.compile(r"(\S+) - \"([A-Z]+) ([^\"]+) HTTP/[\d.]+\" (\d{3})\b")
 _APACHE = re.compile(r"(\S+) \S+ \S+ \[[^\]]+\] \"([A-Z]+) (\S+) HTTP/[\d.]+\" (\d{3})\b")
 _SET = re.compile(r"NCCL INFO (NCCL_\w+|\w+) set by environment to (.*?)\.?$")
 _INIT = re.compile(
-    r"NCCL INFO ncclCommInit\w* comm \S+ rank (\d+) nranks (\d+) cudaDev (\d+)"
+    r"NCCL INFO (?:ncclCommInit\w* )?comm \S+ rank (\d+) nranks (\d+) cudaDev (\d+)"
     r".*Init (START|COMPLETE)"
 )
 _LINK = re.compile(r"NCCL INFO Channel \d+(?:/\d+)? : (\d+)\[\w+\] -> (\d+)\[\w+\].*? via (\S+)")
@@ -42,7 +42,9 @@ _TRT_PHASES: tuple[tuple[str, PhaseSeen], ...] = (
     ("[Autotuner] Autotuning process starts", PhaseSeen("compile", "begin")),
     ("Creating CUDA graph instances", PhaseSeen("graphs", "begin", draft=False)),
 )
-_COMPOSE_EXIT = re.compile(r"(?:[Cc]ontainer )?(\S+) exited (?:with code (-?\d+)|\((-?\d+)\))$")
+_COMPOSE_EXIT = re.compile(
+    r"(?:[Cc]ontainer )?(\S+) exited (?:with code (-?\d+)|\((-?\d+)\))(?: \(restarting\))?$"
+)
 _LLAMA_REQUEST = re.compile(r"(?:srv +\w+: +)?(?:done )?request: ([A-Z]+) (\S+) (\S+) (\d{3})$")
 _UNIT_EXIT = re.compile(r"(\S+): Main process exited, code=(\w+), status=(\d+)")
 _RESTART = re.compile(r"(\S+): Scheduled restart job, restart counter is at (\d+)")

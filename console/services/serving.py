@@ -27,7 +27,13 @@ AGAIN = 2.0
 """... and is itself again within this factor."""
 PROOF = 3
 """Believable lines in a row that prove it, with no prefill between them."""
+ALL_REFUSED = 1.05
+"""Tokens a step at which drafts add nothing; the bonus token alone makes 1."""
 _LEVEL_LINES = 8
+_REFUSED_REMEDY = (
+    "Compare with the baseline at this load: larger batches, other prompts or a draft model that"
+    " does not fit refuse drafts; some versions switch speculation off by themselves."
+)
 _SLOWEST = 3.0  # steps a second; below them a pause between lines says more than the rate
 
 
@@ -40,6 +46,9 @@ class Serving:
         self._masks = masks
         self._level: deque[tuple[float, float]] = deque(maxlen=_LEVEL_LINES)
         self._slow: list[tuple[float, float, str]] = []
+        self._accepts: deque[float] = deque(maxlen=_LEVEL_LINES)
+        self._refused = 0
+        self._notices: list[str] = []
         self._now = (Condition.WELL, "", 0)
         self._told = self._now
 
@@ -53,6 +62,7 @@ class Serving:
                     self._now = (Condition.WELL, "", 0)
                 if judged is not None and not judged.doubt:
                     self._decodes(fact, line.head.at)
+                    self._verifies(fact, line.head.at)
             case PrefillSeen() as fact if not fact.probe:
                 self._slow.clear()
             case _:
@@ -60,6 +70,10 @@ class Serving:
 
     def seen(self) -> Iterator[Event]:
         """What is new since the last call."""
+        for text in self._notices:
+            shown, helps = clean(text, self._masks), Clean(_REFUSED_REMEDY)
+            yield Noticed(self._server, Clean("warning"), shown, helps)
+        self._notices.clear()
         if self._now == self._told:
             return
         before, self._told = self._told, self._now
@@ -77,6 +91,24 @@ class Serving:
         what = bar.label or "kernels"
         eta_us = round((bar.eta_s or 0.0) / self._scale * US_PER_S)
         self._now = (Condition.COMPILING, f"compiling: {what} {bar.fraction:.0%}", eta_us)
+
+    def _verifies(self, fact: DecodeSeen, at: str) -> None:
+        """Drafts that are all refused, where some were accepted before: noticed once."""
+        if fact.accept_len is None:
+            return
+        if fact.accept_len > ALL_REFUSED:
+            self._accepts.append(fact.accept_len)
+            self._refused = 0
+            return
+        self._refused += 1
+        if self._refused == PROOF and self._accepts:
+            before = median(self._accepts)
+            self._accepts.clear()
+            since = f" at {at[-8:]}" if at else ""
+            self._notices.append(
+                f"every draft is refused{since}: {fact.accept_len:.2f} tokens a step,"
+                f" {before:.2f} before"
+            )
 
     def _decodes(self, fact: DecodeSeen, at: str) -> None:
         """Steps a second, which neither the batch nor how much is accepted changes by much."""

@@ -15,6 +15,7 @@ from console.engines.facts import (
     DecodeSeen,
     ExitSeen,
     ListeningSeen,
+    NcclInitSeen,
     NoteSeen,
     PhaseSeen,
     ReadySeen,
@@ -508,6 +509,51 @@ def test_trtllms_stages_and_an_aborted_unit() -> None:
         "déc. 02 03:11:18 h systemd[1]: x.service: Main process exited, code=dumped, status=6/ABRT"
     )
     assert unit.fact == ExitSeen("x.service", 134)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Loading safetensors using Fastsafetensor loader",
+        "Loading safetensors using Runai Model Streamer",
+        "Loading checkpoint shards",
+        "Multi-thread loading shards",
+        "Loading weights",
+    ],
+)
+def test_shards_by_every_loader(name: str) -> None:
+    fact = one(f"{name}:   5% Completed | 1/20 [00:10<03:10, 10.0s/it]").fact
+    assert isinstance(fact, BarSeen)
+    assert (fact.kind, fact.label, fact.total) == ("shards", name, 20.0)
+
+
+def test_ranks_of_an_older_nccl_and_a_container_that_starts_again() -> None:
+    line = one(
+        "a:1:2 [0] NCCL INFO comm 0x55 rank 3 nranks 16 cudaDev 0 busId 1b000 - Init COMPLETE"
+    )
+    assert line.fact == NcclInitSeen(3, 16, 0, True)
+    assert one("sglang-1 exited with code 137 (restarting)").fact == ExitSeen("sglang-1", 137)
+    taken = observe(
+        ["Error response from daemon: x: Bind for 0.0.0.0:30000 failed: port is already allocated"]
+    )
+    assert taken.incident is not None
+    assert taken.incident.reason == "port 30000 already in use"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[2026-06-30 17:22:05] INFO:     10.0.0.7:51514 - "GET /CUDA out of memory HTTP/1.1" 404 Not Found',
+        "[2026-06-30 17:22:05] Finish: obj=GenerateReqInput(text='Killed process 5 (x)'), out={}",
+        "(APIServer pid=1) INFO 11-02 10:00:00 [logger.py:40] Received request c-1: prompt: 'EngineCore failed to start. [2026-06-30 17:22:05 TP0] Scheduler hit an exception'",
+        '[2026-06-30 17:22:05] The user says: "port 30000 is already in use"',
+        "[2026-06-30 17:22:05 TP0] a story of a memory leak detected!",
+    ],
+)
+def test_what_clients_send_brings_no_server_down(text: str) -> None:
+    got = observe([text])
+    assert got.incident is None
+    assert got.severity == "info"
 
 
 def test_a_download_is_told_by_its_files() -> None:

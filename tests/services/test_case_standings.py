@@ -75,6 +75,24 @@ def test_a_collapse_is_seen_with_before_and_after_and_is_over_when_it_is() -> No
     assert conditions == [Condition.SLOWED, Condition.WELL]
 
 
+SPECULATING = (
+    "[2026-06-30 17:22:{:02} TP0] Decode batch, #running-req: 1, #token: 900, token usage: 0.01,"
+    " accept len: {:.2f}, accept rate: 0.50, cuda graph: True, gen throughput (token/s): {:.2f},"
+    " #queue-req: 0"
+)
+
+
+def test_drafts_that_are_all_refused_are_noticed_and_slow_nothing() -> None:
+    lengths = [3.4, 3.3, 3.4, 1.0, 1.02, 1.0, 1.0, 3.1, 1.0, 1.0, 1.0]
+    room = Room().read(SPECULATING.format(n, x, 68 * x) for n, x in enumerate(lengths))
+    assert [n.text for n in room.notices] == [
+        "every draft is refused at 17:22:05: 1.00 tokens a step, 3.35 before",
+        "every draft is refused at 17:22:10: 1.00 tokens a step, 3.10 before",
+    ]
+    assert not any(isinstance(e, ConditionSeen) for e in room.events)
+    assert not any("refused" in n.text for n in Room().read(case("13")).notices)
+
+
 def test_silence_while_kernels_are_compiled_has_its_reason_and_clears() -> None:
     want: dict[str, Any] = expected("23")
     assert want["standing_over_time"][1].startswith("degraded (503")
