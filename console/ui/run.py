@@ -74,7 +74,7 @@ def _ended_by_signals(end: Callable[[], object]) -> Iterator[asyncio.Event]:
         ended.set()
         end()
 
-    signals = (signal.SIGTERM, signal.SIGHUP)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in signals:
         loop.add_signal_handler(number, told)
     try:

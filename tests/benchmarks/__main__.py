@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from tests.benchmarks import journal, noise, polling, reading, remote_log, screen, startup
+from tests.benchmarks import journal, noise, polling, reading, remote_log, screen, ssh, startup
 from tests.ui import measure_logs
 
 SECTIONS = {
@@ -19,6 +19,7 @@ SECTIONS = {
     "reading": reading.figures,
     "polling": polling.figures,
     "screen": screen.figures,
+    "ssh": ssh.figures,
     "logs": measure_logs.figures,
     "remote_log": remote_log.figures,
 }

@@ -101,7 +101,7 @@ class TcpProxy:
                     underway: Underway = asyncio.Queue(CHUNKS_UNDERWAY)
                     group.create_task(self._take(reader, underway))
                     group.create_task(self._deliver(underway, writer))
-        except* ConnectionError:
+        except* OSError:
             pass
 
     async def _take(self, reader: asyncio.StreamReader, underway: Underway) -> None:
