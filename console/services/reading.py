@@ -209,15 +209,14 @@ class Reading:
         if shown == self._shown:
             return []
         self._shown = shown
-        scale = self._pace.scale
-        left = eta(load, earlier_loads(self._cell().history))
+        left = eta(load, earlier_loads(self._cell().history, self._pace.scale))
         return [
             LoadAdvanced(
                 self._name,
                 clean(load.phase, self._masks),
                 done if bar else None,
                 total if bar else None,
-                None if left is None else round(left.seconds / scale * US_PER_S),
+                None if left is None else round(left.seconds * US_PER_S),
                 clean(shown[3], self._masks),
             )
         ]
@@ -252,7 +251,7 @@ class Reading:
         """How long the load took by its own stamps, else since the console saw it."""
         stages, at_s = self._load.stages, self._load.at_s
         if stages and stages[0].began_s is not None and at_s is not None:
-            return max(0, round((at_s - stages[0].began_s) / self._pace.scale * US_PER_S))
+            return max(0, round((at_s - stages[0].began_s) * US_PER_S))
         return self._clock.now_us() - self._began_us
 
     def _notice(self, severity: str, text: str, remedy: str) -> Noticed:

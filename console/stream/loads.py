@@ -30,13 +30,18 @@ def load_known(server: Clean, topic: str, kind: str, stages: Stages) -> HistoryK
     return HistoryKnown(server, Clean(topic), figures, ((Clean("load"), Clean(kind)),))
 
 
-def earlier_loads(history: Mapping[str, HistoryKnown]) -> tuple[Earlier, ...]:
-    """What is known of a server's loads, newest first, the engine's own times last."""
+def earlier_loads(history: Mapping[str, HistoryKnown], scale: float = 1.0) -> tuple[Earlier, ...]:
+    """What is known of a server's loads, newest first, the engine's own times last.
+
+    In the time of the clock: `scale` is how many times faster than a real server the lab loads,
+    which what the history keeps leaves out.
+    """
     found = []
     for known in reversed(tuple(history.values())):
         basis = _BASES.get(dict(known.values).get(Clean("load"), Clean("")))
         if basis is not None:
-            stages = tuple((str(name), seconds) for name, seconds in known.figures)
+            faster = 1.0 if basis == "startup times" else scale
+            stages = tuple((str(name), seconds / faster) for name, seconds in known.figures)
             found.append(Earlier(basis, stages))
     return tuple(sorted(found, key=lambda one: one.basis == "startup times"))
 
