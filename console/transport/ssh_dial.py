@@ -128,7 +128,8 @@ class SshDialler:
             agent_forwarding=False,
             login_timeout=0,
             keepalive_interval=self._pace.keepalive_s,
-            keepalive_count_max=self._pace.keepalive_count,
+            # asyncssh gives up one interval after so many went unanswered.
+            keepalive_count_max=max(1, self._pace.keepalive_count - 1),
         )
 
     async def _trust(self, client: Client, error: WireError) -> None:
