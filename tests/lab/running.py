@@ -72,4 +72,4 @@ def lab(directory: Path, *extra: str, scale: float = SCALE) -> Iterator[Lab]:
         yield Lab(process, json.loads(line), directory)
         assert process.stdin
         process.stdin.close()
-        process.wait(10)
+        process.wait(60)

@@ -23,7 +23,7 @@ SERVERS = {"baseline": "kimi-base", "speculative": "kimi-eagle3"}
 CAPTURES = Path(__file__).parent / "captures"
 
 
-def eventually(condition: Callable[[], object], what: str, seconds: float = 15.0) -> None:
+def eventually(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
     """Look again and again until a condition holds; AssertionError after that many seconds."""
     limit = time.monotonic() + seconds
     while not condition():

@@ -63,7 +63,7 @@ def test_every_fault_has_a_marker_here() -> None:
 def test_a_fault_that_stops_a_server_leaves_its_marker(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
     with simulated(tmp_path, fault=name, scale=200.0) as server:
-        code = server.process.wait(15)
+        code = server.process.wait(60)
         log = server.log
     assert code == (1 if fault.end is End.EXITS else -signal.SIGKILL)
     before, marker, _ = log.partition(MARKERS[name])
@@ -98,5 +98,5 @@ def test_a_fault_strikes_a_running_server_when_it_is_switched_on(tmp_path: Path)
             eventually(partial(_found, marker, server), name)
             assert server.code() == 200
         server.switch(fault="kv-leak")
-        assert server.process.wait(10) == -signal.SIGKILL
+        assert server.process.wait(60) == -signal.SIGKILL
         assert MARKERS["kv-leak"] in server.log

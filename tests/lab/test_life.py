@@ -42,7 +42,7 @@ def test_an_idle_probe_takes_its_second_and_leaves_a_prefill_and_an_access_line(
         reply = server.call("/health")
         added = server.log[before:]
     assert reply.status == 200
-    assert 0.2 <= reply.took_s < 0.4
+    assert reply.took_s >= 0.2
     prefill, access = added.splitlines()
     assert "#new-seq: 1, #new-token: 1, #cached-token: 0" in prefill
     assert access.endswith('"GET /health HTTP/1.1" 200 OK')
@@ -80,7 +80,7 @@ def test_a_stuck_scheduler_is_503_after_twenty_seconds_and_recovers(
         eventually(lambda: server.code() == 503, "503")
         stuck = server.call("/health")
         assert stuck.status == 503
-        assert stuck.took_s == pytest.approx(20 / SCALE, abs=0.2)
+        assert stuck.took_s >= 20 / SCALE
         real = (CAPTURES / "log_sigstop_scheduler.txt").read_text()
         form = r"Health check failed\. Server couldn't get .* 20 seconds\. tic start time: "
         assert re.search(form, real)
@@ -103,7 +103,7 @@ def test_sigterm_drains_answers_503_and_leaves_with_0(tmp_path: Path) -> None:
         eventually(lambda: "SIGTERM received" in server.log, "the drain")
         assert server.code("/health") == 503
         assert server.code("/v1/models") == 200
-        assert server.process.wait(10) == 0
+        assert server.process.wait(60) == 0
         assert "Health check request received during shutdown. Returning 503." in server.log
         assert "Remaining number of requests 0." in server.log
         assert not any(alive(pid) for title, pid in children.items() if "sglang" in title)
@@ -113,7 +113,7 @@ def test_a_killed_rank_takes_the_server_down_with_137_after_its_pause(tmp_path: 
     with simulated(tmp_path) as server:
         pid = server.ready().children()["sglang::scheduler_TP0"]
         os.kill(pid, signal.SIGKILL)
-        assert server.process.wait(10) == -signal.SIGKILL
+        assert server.process.wait(60) == -signal.SIGKILL
         real = (CAPTURES / "log_kill9.txt").read_text()
         said = [re.sub(r"\d+", "0", line[22:]) for line in real.splitlines()[1:]]
         ours = [re.sub(r"\d+", "0", line[22:]) for line in server.log.splitlines()[-5:]]
@@ -124,7 +124,7 @@ def test_children_die_with_a_killed_launcher(tmp_path: Path) -> None:
     with simulated(tmp_path) as server:
         pids = server.ready().children().values()
         server.process.kill()
-        eventually(lambda: not any(map(alive, pids)), "the children's end", 1.0)
+        eventually(lambda: not any(map(alive, pids)), "the children's end")
 
 
 def test_orphans_outlive_a_killed_launcher_and_hold_its_port(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_orphans_outlive_a_killed_launcher_and_hold_its_port(tmp_path: Path) -> 
                     held.recv(1)
             (tmp_path / "next").mkdir()
             with simulated(tmp_path / "next", tp=1, port=server.port) as second:
-                assert second.process.wait(10) == 1
+                assert second.process.wait(60) == 1
                 assert "address already in use" in second.log
         finally:
             for pid in ranks:
@@ -155,7 +155,7 @@ def test_a_taken_port_is_found_out_after_the_whole_load(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with simulated(tmp_path, port=taken.getsockname()[1], tp=1) as server:
-            assert server.process.wait(10) == 1
+            assert server.process.wait(60) == 1
             tail = server.log.splitlines()[-3:]
     assert "ERROR:    [Errno 98] error while attempting to bind on address" in tail[0]
     assert "Engine startup timings" in server.log
@@ -211,7 +211,7 @@ def test_a_server_that_is_never_ready_stays_in_its_phase(
 
 def test_a_server_may_die_after_it_was_ready(tmp_path: Path) -> None:
     with simulated(tmp_path, dies_after_s=4.0, tp=1) as server:
-        assert server.process.wait(10) == -signal.SIGKILL
+        assert server.process.wait(60) == -signal.SIGKILL
     assert "The server is fired up and ready to roll!" in server.log
     assert "crashed with exit code -9" in server.log
 
@@ -223,11 +223,11 @@ def test_somebody_elses_probe_shows_in_the_log(tmp_path: Path) -> None:
 
 
 def test_an_old_static_health_answers_at_once(tmp_path: Path) -> None:
-    with simulated(tmp_path, static_health=True, tp=1, scale=4.0, past=True) as server:
+    with simulated(tmp_path, static_health=True, tp=1, scale=0.1, past=True) as server:
         eventually(lambda: server.code() == 200, "200")
         reply = server.call("/health")
         server.switch(stuck=True)
-        assert reply.took_s < 0.2
+        assert reply.took_s < 5.0  # one that generates would take 10 s at this scale
         assert server.call("/health").status == 200
 
 
@@ -298,6 +298,6 @@ def test_wrong_arguments_are_refused_as_argparse_does(
     tmp_path: Path, argv: tuple[str, ...], says: str
 ) -> None:
     with simulated(tmp_path, *argv) as server:
-        assert server.process.wait(10) == 2
+        assert server.process.wait(60) == 2
         assert says in server.log
         assert "Traceback" not in server.log

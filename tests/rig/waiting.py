@@ -23,7 +23,7 @@ class DeadlineMissedError(AssertionError):
     """The condition did not come true in time; the text holds the last value."""
 
 
-def until(predicate: Callable[[], T], deadline_s: float = 5.0, what: str = "") -> T:
+def until(predicate: Callable[[], T], deadline_s: float = 30.0, what: str = "") -> T:
     """Poll every 5 ms until `predicate()` is truthy and return that value.
 
     Raises DeadlineMissedError, naming `what` and the last value, after `deadline_s` seconds.
@@ -40,12 +40,12 @@ def until(predicate: Callable[[], T], deadline_s: float = 5.0, what: str = "") -
 
 @overload
 async def auntil(
-    predicate: Callable[[], Awaitable[T]], deadline_s: float = 5.0, what: str = ""
+    predicate: Callable[[], Awaitable[T]], deadline_s: float = 30.0, what: str = ""
 ) -> T: ...
 @overload
-async def auntil(predicate: Callable[[], T], deadline_s: float = 5.0, what: str = "") -> T: ...
+async def auntil(predicate: Callable[[], T], deadline_s: float = 30.0, what: str = "") -> T: ...
 async def auntil(
-    predicate: Callable[[], T | Awaitable[T]], deadline_s: float = 5.0, what: str = ""
+    predicate: Callable[[], T | Awaitable[T]], deadline_s: float = 30.0, what: str = ""
 ) -> T:
     """`until` for async tests: leaves the loop free between polls; the predicate may be async."""
     end = time.monotonic() + deadline_s

@@ -31,7 +31,7 @@ from tests.rig.waiting import auntil, until
 
 pytestmark = pytest.mark.rig
 
-PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
+PACE = replace(Pace().scaled(20), connect_deadline_s=30.0)
 
 
 @asynccontextmanager
@@ -68,7 +68,7 @@ async def test_all_goes_over_one_connection_and_nothing_is_left(sshd: Sshd) -> N
     async with wired(sshd.ssh_config) as wire:
         with ScriptedHttp() as server:
             tails = [await wire.open(["cat"]) for _ in range(CHANNELS[Use.TAIL])]
-            reads = [wire.run(["echo", "in"], deadline_s=5) for _ in range(CHANNELS[Use.READ])]
+            reads = [wire.run(["echo", "in"], deadline_s=30) for _ in range(CHANNELS[Use.READ])]
             act = wire.run(["echo", "in"], deadline_s=5, use=Use.ACT)
             stream = await wire.connect("127.0.0.1", server.port)
             assert [done.out for done in await asyncio.gather(*reads, act)] == [b"in\n"] * 3
@@ -97,12 +97,12 @@ async def test_a_master_of_the_users_own_is_shared_and_outlives_the_console(
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as own:  # noqa: ASYNC220
         try:
             await auntil(socket.exists)
-            async with wired(config) as wire, asyncio.timeout(8):
+            async with wired(config) as wire, asyncio.timeout(60):
                 async for seen in wire.links():
                     if seen.state is LinkState.UP:
                         assert seen.detail[0].startswith("over your own ssh master")
                         break
-                assert (await wire.run(["echo", "in"], deadline_s=5)).out == b"in\n"
+                assert (await wire.run(["echo", "in"], deadline_s=30)).out == b"in\n"
                 with ScriptedHttp() as server:
                     stream = await wire.connect("127.0.0.1", server.port)
                     await stream.close()
@@ -124,14 +124,14 @@ async def test_a_master_that_only_the_configuration_asks_for_is_not_left_behind(
     options = ("ControlMaster auto", f"ControlPath {socket}", "ControlPersist yes")
     config.write_text(sshd.client_block("rig", *options))
     async with wired(config) as wire:
-        assert (await wire.run(["echo", "in"], deadline_s=5)).out == b"in\n"
+        assert (await wire.run(["echo", "in"], deadline_s=30)).out == b"in\n"
         assert not socket.exists()
     assert naming(str(config)) == []
 
 
 async def test_a_command_that_ends_with_255_is_no_lost_link(sshd: Sshd) -> None:
     async with wired(sshd.ssh_config) as wire:
-        done = await wire.run(["sh", "-c", "echo out; exit 255"], deadline_s=5)
+        done = await wire.run(["sh", "-c", "echo out; exit 255"], deadline_s=30)
         assert (done.code, done.out) == (255, b"out\n")
 
 
@@ -142,7 +142,7 @@ async def test_sshd_without_a_free_session_is_named(tmp_path: Path) -> None:
             await held.write(b"there")
             assert await held.read() == b"there"
             with pytest.raises(WireError) as caught:
-                await wire.run(["true"], deadline_s=5)
+                await wire.run(["true"], deadline_s=30)
             assert caught.value.kind is Failure.NO_CHANNEL
             await held.close()
 
@@ -161,7 +161,7 @@ async def test_what_the_configuration_would_run_or_forward_is_not(
     )
     config.write_text(sshd.client_block("rig", *options))
     async with wired(config) as wire:
-        assert (await wire.run(["echo", "in"], deadline_s=5)).out == b"in\n"
+        assert (await wire.run(["echo", "in"], deadline_s=30)).out == b"in\n"
     assert not mark.exists()
 
 
@@ -191,7 +191,7 @@ async def test_without_ssh_on_this_machine_it_is_said_and_nothing_removed(
     monkeypatch.setenv("PATH", "")
     async with wired(sshd.ssh_config) as wire:
         with pytest.raises(WireError) as caught:
-            await wire.run(["true"], deadline_s=5)
+            await wire.run(["true"], deadline_s=30)
         assert (caught.value.kind, caught.value.why) == (
             Failure.CONFIG,
             "no ssh on this machine",
@@ -243,8 +243,8 @@ def test_killed_the_console_leaves_nothing_running_here_or_there(sshd: Sshd, way
             assert console.stdout.readline() == "connected\n"
             assert runs(remote)
             console.send_signal(signal.SIGKILL)
-        until(lambda: not runs(remote), 5, "the command on the host is gone")
-        until(lambda: not naming(str(sshd.ssh_config)), 5, "every ssh here is gone")
+        until(lambda: not runs(remote), 30, "the command on the host is gone")
+        until(lambda: not naming(str(sshd.ssh_config)), 30, "every ssh here is gone")
 
 
 def said(*lines: str) -> Said:
@@ -337,7 +337,7 @@ async def test_a_laxer_host_key_check_is_not_taken_over_and_that_is_said(
     config, included = tmp_path / "config", tmp_path / "included"
     included.write_text("Host *\n    StrictHostKeyChecking=no\n")
     config.write_text(f"Include {included}\n{sshd.client_block('rig')}")
-    async with wired(config) as wire, asyncio.timeout(8):
+    async with wired(config) as wire, asyncio.timeout(60):
         async for seen in wire.links():
             if seen.state is LinkState.UP:
                 assert seen.detail == (f"StrictHostKeyChecking in {included}: not used here",)
@@ -345,7 +345,7 @@ async def test_a_laxer_host_key_check_is_not_taken_over_and_that_is_said(
     sshd.forget_host()
     async with wired(config) as wire:
         with pytest.raises(WireError) as caught:
-            await wire.run(["true"], deadline_s=5)
+            await wire.run(["true"], deadline_s=30)
         assert caught.value.kind is Failure.KEY_UNKNOWN
     assert sshd.known_hosts.read_text() == ""
 

@@ -26,7 +26,7 @@ from tests.rig.sshd import Sshd
 
 pytestmark = pytest.mark.rig
 
-PACE = replace(Pace().scaled(20), connect_deadline_s=5.0)
+PACE = replace(Pace().scaled(20), connect_deadline_s=30.0)
 
 
 @asynccontextmanager
@@ -41,7 +41,7 @@ async def wired(
 
 
 async def gets_in(wire: Wire) -> bool:
-    return (await wire.run(["echo", "in"], deadline_s=8)).out == b"in\n"
+    return (await wire.run(["echo", "in"], deadline_s=30)).out == b"in\n"
 
 
 def keygen(*arguments: str | Path) -> None:
@@ -264,7 +264,7 @@ async def test_what_is_asked_for_in_vain_is_said_once_and_of_this_host_only(
     block = sshd.client_block("rig", *options).replace("    StrictHostKeyChecking yes\n", "")
     other = "Host other\n    VerifyHostKeyDNS yes\n"
     config.write_text(f'{block}{other}Match exec "echo %h | grep -q nowhere"\n    User nobody\n')
-    async with wired(way, config) as wire, asyncio.timeout(20):
+    async with wired(way, config) as wire, asyncio.timeout(60):
         ups = 0
         async for seen in wire.links():
             if seen.state is LinkState.UP:
@@ -316,10 +316,10 @@ async def test_login_shells_with_noisy_start_up_files(tmp_path: Path, way: Way, 
         async with wired(way, server.ssh_config) as wire:
             script = 'printf "%s|" "$@"; cat; echo err >&2; exit 7'
             argv = ["/bin/sh", "-c", script, "sh", "it's", "a\\b!", "", "$HOME ~ *"]
-            done = await wire.run(argv, stdin=b"in", deadline_s=8)
+            done = await wire.run(argv, stdin=b"in", deadline_s=30)
             assert (done.code, done.out) == (7, b"it's|a\\b!||$HOME ~ *|in")
             assert done.err == b"err\n"
-            plain = await wire.run(["echo", "in"], deadline_s=8)
+            plain = await wire.run(["echo", "in"], deadline_s=30)
             assert (plain.out, plain.err) == (b"in\n", b"")
             stream = await wire.open(["cat"])
             await stream.write(b"echo")

@@ -24,7 +24,7 @@ from tests.rig.waiting import auntil
 # OpenSSH puts its questions in its own words.
 PASSWORD = {Way.ASYNCSSH: "Password for door", Way.OPENSSH: "tuner@127.0.0.1's password"}
 PROMPT = {Way.ASYNCSSH: "Password", Way.OPENSSH: "(tuner@127.0.0.1) Password"}
-PACE = replace(Pace().scaled(20), connect_deadline_s=10.0)
+PACE = replace(Pace().scaled(20), connect_deadline_s=60.0)
 SECRET = "pass word"
 CODE = "123456"
 
@@ -117,7 +117,7 @@ async def door(folder: Path, way: Way, ask: Ask, *, prompts: bool = False) -> As
 
 async def outcome(wire: Wire) -> bytes | WireError:
     try:
-        return (await wire.run(["true"], deadline_s=5)).out
+        return (await wire.run(["true"], deadline_s=100)).out
     except WireError as error:
         return error
 
@@ -161,7 +161,7 @@ async def test_declined_is_not_let_in_nor_asked_again_unbidden(tmp_path: Path, w
         assert isinstance(error, WireError)
         assert (error.kind, error.why) == (Failure.AUTH, "door accepted no key or password")
         refused = 0
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             async for seen in wire.links():
                 refused += seen.state is LinkState.REFUSED
                 if refused == 1:
@@ -176,7 +176,7 @@ async def test_nobody_to_ask_fails_at_once_with_its_exit_code(tmp_path: Path, wa
         async with door(tmp_path, way, Nobody(), prompts=prompts) as wire:
             start_s = asyncio.get_running_loop().time()
             error = await outcome(wire)
-            assert asyncio.get_running_loop().time() - start_s < 4  # the deadline is 10 s
+            assert asyncio.get_running_loop().time() - start_s < 30  # the deadline is 60 s
             assert isinstance(error, WireError)
             assert error.why == f"{text}: needed, and nobody to ask"
             assert (error.kind, error.kind.exit) == (Failure.AUTH, Exit.UNREACHABLE)
@@ -206,4 +206,4 @@ async def test_a_code_that_counts_once_is_asked_for_anew(tmp_path: Path, way: Wa
         for connection in tuple(Door.inside):
             connection.abort()
         await auntil(lambda: len(person.asked) == 4)
-        await asyncio.wait_for(wire.up(), 5)
+        await asyncio.wait_for(wire.up(), 60)
