@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from console.control.acting_file import write_file
 from console.control.acting_look import Look
 from console.control.acting_request import BadRequest, Request, read_request
 from console.control.acting_turn import Turn
@@ -68,6 +69,8 @@ class Acts:
             return Outcome(Exit.USAGE, self.clean(f"{verb}: {error}"))
         self._busy.add(host)
         try:
+            if verb == "envfile":
+                return await write_file(self, name, server, given)
             return await Turn(self, name, request).go()
         except Refused as error:
             return self._refused(name, verb, server, str(error))

@@ -111,11 +111,11 @@ class Turn:
         owner = f"{self.acts.who} since {since}: {self.request.verb} {self.request.server}"
         held = await self.launcher.lock(self.act, owner)
         if held is not None and held.stale:
-            text = f"{_said(held)}. Take it over?"
+            text = f"{held_by(held)}. Take it over?"
             if await self._may(text, (), "Take over", False):
                 held = await self.launcher.lock(self.act, owner, held.act)
         if held is not None:
-            raise Refused(_said(held))
+            raise Refused(held_by(held))
         self._renewed_us = acts.clock.now_us()
 
     async def _tick(self) -> None:
@@ -127,7 +127,7 @@ class Turn:
         self._renewed_us = now_us
         held = await self.launcher.lock(self.act, self.acts.who)
         if held is not None:
-            raise LockLost(_said(held))
+            raise LockLost(held_by(held))
 
     async def _let_go(self) -> None:
         """Give the lock back; where that cannot be, it becomes stale by itself."""
@@ -212,7 +212,8 @@ def _same(look: Look) -> tuple[object, ...]:
     return (one.boot_id, one.pid, one.start_ticks, one.cmdline_sum)
 
 
-def _said(held: Held) -> str:
+def held_by(held: Held) -> str:
+    """Who has the host's lock, in words."""
     who = held.owner or "somebody"
     if not held.stale:
         return f"another act has this host: {who}"

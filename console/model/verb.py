@@ -329,6 +329,19 @@ VERBS: dict[str, Verb] = {
             gives=("act", "outcome", "pid", "recipe", "log"),
         ),
         Verb(
+            "envfile",
+            "Write the env file",
+            "Put a profile's variables into an environment file on the host; the old one is kept.",
+            need=Need.UNLOCK,
+            script=(
+                Field("file", Kind.TEXT, "path on the host, the recipe's env_file if left out"),
+                Field("profile", Kind.TEXT, "its name, the wanted one when left out"),
+                Field("env", Kind.TEXT, "NAME=VALUE words in place of a profile"),
+            ),
+            per_server=True,
+            gives=("act", "file", "kept", "count"),
+        ),
+        Verb(
             "run",
             "Run a command",
             "Run a command that the fleet file names, as it stands there.",

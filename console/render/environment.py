@@ -57,14 +57,8 @@ _TITLES = {
     Source.NCCL_LOG: "NCCL SAYS",
 }
 _ALWAYS = (Source.WANTED, Source.LAUNCHER, Source.TRACKER, Source.RANK)
-_LEAST = (
-    Source.CONF_FILE,
-    Source.CONTAINER_INIT,
-    Source.CONTAINER_CONFIG,
-    Source.NCCL_LOG,
-    Source.RECIPE,
-    Source.LAUNCHER,
-)
+_CONTAINER = (Source.CONTAINER_INIT, Source.CONTAINER_CONFIG)
+_LEAST = (Source.CONF_FILE, *_CONTAINER, Source.NCCL_LOG, Source.RECIPE, Source.LAUNCHER)
 """Columns that go first where there is little room."""
 
 _NAME, _CELL, _EFFECT = 24, 10, 22

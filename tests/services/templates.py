@@ -14,7 +14,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from console.bench.job import worker_argv, worker_preamble
-from console.services import allreduce_script, container_script
+from console.services import allreduce_script, container_script, env_file_script
 from console.services import checking_script as checking
 from console.services import gpu_script as gpu
 from console.services import launcher_script as launcher
@@ -170,6 +170,31 @@ async def allreduce(wire: Wire, place: Place) -> None:
     assert found == [f"@python {place.there}/python3"]
     found = await rows(wire, allreduce_script.look_argv([], "./python it's", place.there))
     assert found == [f"@python {place.there}/./python it's"]
+
+
+async def written(wire: Wire, place: Place) -> None:
+    file = place.here / "env it's"
+    file.write_text("A=$x `y`\nexport NCCL_PROTO=LL\n NCCL_ALGO = Ring\nHF_TOKEN=hidden")
+    there, new = f"{place.there}/{file.name}", b"NCCL_PROTO=Simple\n"
+    argv = env_file_script.write_argv(there, f"{there}.old", len(new))
+    assert await rows(wire, argv, new) == [f"@kept {there}.old", f"@written {there}"]
+    assert file.read_text() == "A=$x `y`\nHF_TOKEN=hidden\nNCCL_PROTO=Simple\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    (shut,) = await rows(wire, env_file_script.write_argv("/no-such/x", "/no-such/y", 0))
+    assert shut == "@refused there is no folder /no-such"
+    old = place.here / f"{file.name}.old"
+    assert "NCCL_PROTO=LL" in old.read_text()
+    for one in (old, file):
+        one.unlink()  # the search must find what it is to find, and nothing more
+
+
+async def fabric(wire: Wire, place: Place) -> None:
+    del place
+    told = await rows(wire, env_file_script.fabric_argv())
+    words = [row.split(" ")[0] for row in told]
+    assert words[:2] == ["@boot", "@groups"]
+    assert words[2] in ("@acs", "@noacs")
+    assert told[3:] == ["@peers r", " topo|-p2p|r|", "@peers w", " topo|-p2p|w|"]
 
 
 async def inspect(wire: Wire, place: Place) -> None:
@@ -330,6 +355,8 @@ CASES: dict[str, Case] = {
     "environ_script.environ_argv": environ,
     "allreduce_script.look_argv": allreduce,
     "container_script.inspect_argv": inspect,
+    "env_file_script.write_argv": written,
+    "env_file_script.fabric_argv": fabric,
     "tail_script.follow_argv": follow,
     "tail_script.print_argv": printed,
     "probe_script.probe_argv": probe,
