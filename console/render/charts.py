@@ -120,6 +120,7 @@ def _rows(
 
     plotext.clear_figure()
     plotext.theme("clear")
+    plotext.limit_size(False, False)  # else it cuts at the terminal it believes to be in
     plotext.plot_size(width, height)
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)

@@ -134,6 +134,7 @@ def measured(chunks: int, rounds: int) -> dict[str, float]:
     finally:
         server.kill()
         server.join()
+        pin(tuple(cores))
     return {name: median(values) for name, values in spent.items()}
 
 

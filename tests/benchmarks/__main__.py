@@ -9,11 +9,22 @@ import argparse
 import json
 import sys
 
-from tests.benchmarks import journal, noise, polling, reading, remote_log, screen, ssh, startup
+from tests.benchmarks import (
+    bench,
+    journal,
+    noise,
+    polling,
+    reading,
+    remote_log,
+    screen,
+    ssh,
+    startup,
+)
 from tests.ui import measure_logs
 
 SECTIONS = {
     "noise": noise.figures,
+    "bench": bench.figures,
     "startup": startup.figures,
     "journal": journal.figures,
     "reading": reading.figures,

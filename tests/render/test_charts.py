@@ -19,7 +19,16 @@ from console.model.palette import Role
 from console.model.span import Spans, plain_text
 from console.model.text import Clean
 from console.render import bench_charts as charts
-from console.render.charts import BRAILLE, Axes, Points, finite, plotted, thinned, y_ticks
+from console.render.charts import (
+    BRAILLE,
+    MOST_POINTS,
+    Axes,
+    Points,
+    finite,
+    plotted,
+    thinned,
+    y_ticks,
+)  # fmt: skip
 from console.stream.series import Columns
 from console.stream.session_events import HistoryKnown
 from console.stream.state import State
@@ -142,7 +151,7 @@ def test_the_history_marks_what_changed() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_input_ends_the_process_and_every_chart_is_cheap(seed: int) -> None:
+def test_no_input_ends_the_process(seed: int) -> None:
     child = subprocess.run(
         [sys.executable, "-m", "tests.render.charting", str(seed)],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=60,
@@ -151,4 +160,31 @@ def test_no_input_ends_the_process_and_every_chart_is_cheap(seed: int) -> None:
     told = json.loads(child.stdout)
     assert told["rounds"] == 60
     assert told["beyond"] == 0
-    assert all(took <= 15 for took in told["cpu_ms"].values()), told["cpu_ms"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 12), (100, 30), (200, 50)])
+def test_a_chart_has_the_room_it_was_given(width: int, height: int) -> None:
+    """Whatever terminal the drawing library believes to be in: here there is none."""
+    pairs = [(float(n), float(n % 97)) for n in range(300)]
+    rows = text(plotted([Points(pairs, "●", Role.TEXT)], Axes(), width, height))
+    assert (len(rows), max(map(len, rows))) == (height, width)
+
+
+@pytest.mark.parametrize("each", [1, 5])
+def test_what_draws_gets_few_points_whatever_there_are(
+    each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chart's time grows with the points that plotext gets; `make bench` says how long."""
+    import plotext
+
+    given: list[int] = []
+    scatter = plotext.scatter
+
+    def counted(xs: list[float], ys: list[float], **more: object) -> None:
+        given.append(len(xs))
+        scatter(xs, ys, **more)
+
+    monkeypatch.setattr(plotext, "scatter", counted)
+    pairs = [(float(n), float(n % 97)) for n in range(200_000)]
+    plotted([Points(pairs, mark, Role.TEXT) for mark in "●▲×·┃"[:each]], Axes(), 100, 30)
+    assert 0 < sum(given) <= MOST_POINTS
