@@ -16,12 +16,15 @@ from dataclasses import dataclass
 POLL_S = 0.05
 """How often GNU tail looks for new bytes; BusyBox's looks once a second."""
 
+_REST_OF_LOOK = 5
+
 # The bytes come from `cat` on one open file whose offset the shell shares, never from `tail -f`,
 # which begins again at 0 by itself when a file shrinks: so every byte's offset is certain. tail
-# and a ticker only wake the loop that compares offset, size and the name's identity.
+# and a ticker only wake the loop that compares offset, size and the name's identity. What comes at
+# rest is read at once; after that it rests, for each turn costs the host five processes.
 _FOLLOW = r"""
 export LC_ALL=C; exec 4<&0;
-f=$1 look=$2 id=$3 o=$4 n=$5 was= s= r=;
+f=$1 look=$2 id=$3 o=$4 n=$5 rest=$7 was= s= r=;
 case $(tail --version 2>&1) in *coreutils*) s="-s $6";; esac;
 st() { stat -L -c "%d:%i %s" "$@" 2>/dev/null; };
 later() { case $2 in ????*|*[!0-9]*) [ "$1" \> "$2" ];; *) [ "$1" -lt "$2" ];; esac 2>/dev/null; };
@@ -66,7 +69,7 @@ case $x in 0+0*) exit;; esac;
 read -r x p </proc/self/fdinfo/3;
 set -- $(st /dev/fd/3) $(st "$f");
 if [ "$2" -lt "$p" ]; then echo "truncated $p" >&2; exit; fi;
-if [ "$2" -gt "$p" ]; then cat <&3; fi;
+if [ "$2" -gt "$p" ]; then cat <&3; sleep "$rest"; fi;
 if [ -z "$3" ] || [ "$1" = "$3" ]; then q=; continue; fi;
 if [ "$2" = "$q" ]; then k=$((k + 1)); else k=0 q=$2; fi;
 if [ "$k" -ge 2 ]; then
@@ -116,7 +119,8 @@ class Place:
 def follow_argv(path: str, place: Place, look_s: float) -> list[str]:
     """The command that follows the file at `path` from `place` on."""
     lines = -1 if place.lines is None else place.lines
-    numbers = [f"{look_s:g}", place.file or "-", str(place.offset), str(lines), f"{POLL_S:g}"]
+    numbers = [f"{look_s:g}", place.file or "-", str(place.offset), str(lines)]
+    numbers += [f"{POLL_S:g}", f"{look_s / _REST_OF_LOOK:g}"]
     return ["/bin/sh", "-c", _line(_FOLLOW), "sh", path, *numbers]
 
 
