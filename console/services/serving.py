@@ -44,7 +44,7 @@ class Serving:
         self._server = server
         self._scale = pace.scale
         self._masks = masks
-        self._level: deque[tuple[float, float]] = deque(maxlen=_LEVEL_LINES)
+        self._level: deque[tuple[float, float, int]] = deque(maxlen=_LEVEL_LINES)
         self._slow: list[tuple[float, float, str]] = []
         self._accepts: deque[float] = deque(maxlen=_LEVEL_LINES)
         self._refused = 0
@@ -111,14 +111,18 @@ class Serving:
             )
 
     def _decodes(self, fact: DecodeSeen, at: str) -> None:
-        """Steps a second, which neither the batch nor how much is accepted changes by much."""
+        """Steps a second, which neither how much is accepted nor a few requests more change by
+        much; a batch twice as large has a level of its own."""
         if fact.running <= 0:
             return
+        if self._level and fact.running > 2 * self._level[-1][2]:
+            self._level.clear()
+            self._slow.clear()
         steps_s = fact.tok_s / fact.running / (fact.accept_len or 1.0)
         level = sorted(self._level)[len(self._level) // 2][0] if len(self._level) > 1 else 0.0
         slowed = self._now[0] is Condition.SLOWED
         if steps_s * (AGAIN if slowed else SLOWED) >= level:
-            self._level.append((steps_s, fact.tok_s))
+            self._level.append((steps_s, fact.tok_s, fact.running))
             if slowed:
                 self._now = (Condition.WELL, "", 0)
             if self._slow:
@@ -128,7 +132,7 @@ class Serving:
             return
         self._slow.append((steps_s, fact.tok_s, at))
         if len(self._slow) >= PROOF:
-            before, now = median(t for _, t in self._level), median(t for _, t, _ in self._slow)
+            before, now = median(t for _, t, _ in self._level), median(t for _, t, _ in self._slow)
             since = f" since {self._slow[0][2][-8:]}" if self._slow[0][2] else ""
             why = f"decodes at {now:.3g} tok/s{since}, {before:.3g} before"
             self._now = (Condition.SLOWED, why, 0)

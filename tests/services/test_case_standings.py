@@ -93,6 +93,17 @@ def test_drafts_that_are_all_refused_are_noticed_and_slow_nothing() -> None:
     assert not any("refused" in n.text for n in Room().read(case("13")).notices)
 
 
+def test_a_larger_batch_is_not_slow() -> None:
+    """Tokens rise by far less than requests do, and come back when they go."""
+    plain = SPECULATING.replace(" accept len: {:.2f}, accept rate: 0.50,", "")
+    steps = [(1, 70.0)] * 4 + [(256, 3900.0)] * 6 + [(2, 130.0)] * 4
+    room = Room().read(
+        plain.replace("#running-req: 1", f"#running-req: {running}").format(n, rate)
+        for n, (running, rate) in enumerate(steps)
+    )
+    assert not any(isinstance(e, ConditionSeen) for e in room.events)
+
+
 def test_silence_while_kernels_are_compiled_has_its_reason_and_clears() -> None:
     want: dict[str, Any] = expected("23")
     assert want["standing_over_time"][1].startswith("degraded (503")
