@@ -39,7 +39,22 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("mig", ("mig.mode.current",)),
     ("driver", ("driver_version",)),
 )
-_CANON = {raw: canon for canon, raws in FIELDS for raw in raws}
+_REASON = "throttle:"
+_REASONS = (  # columns of one reason each, as people ask for them by hand
+    ("gpu_idle", "idle"),
+    ("applications_clocks_setting", "application clocks"),
+    ("sw_power_cap", "SW power cap"),
+    ("hw_slowdown", "HW slowdown"),
+    ("sync_boost", "sync boost"),
+    ("sw_thermal_slowdown", "SW thermal slowdown"),
+    ("hw_thermal_slowdown", "HW thermal slowdown"),
+    ("hw_power_brake_slowdown", "HW power brake"),
+)
+_CANON = {raw: canon for canon, raws in FIELDS for raw in raws} | {
+    f"clocks_{kind}_reasons.{name}": _REASON + words
+    for kind in ("event", "throttle")
+    for name, words in _REASONS
+}
 _TEXTS = frozenset({"uuid", "name", "bus_id", "pstate", "mig", "driver", "throttle"})
 _NONE = re.compile(
     r"\[[^\]]*\]$|N/A$|Not (?:Supported|Found|Available)$|Unknown(?: Error)?$|GPU requires reset$",
@@ -156,6 +171,7 @@ def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
     figures: dict[str, float] = {}
     texts: dict[str, str] = {}
     broken: list[str] = []
+    alone: list[str] = []
     for canon, raw in zip(header, cells, strict=True):
         cell = raw.strip()
         if _LOST.match(cell) and "gpu" not in broken:
@@ -164,7 +180,9 @@ def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
             if cell == "[Error]":
                 broken.append(canon)
             continue
-        if cell.startswith("ERR!"):
+        if canon.startswith(_REASON):
+            alone += [canon.removeprefix(_REASON)] if cell == "Active" else []
+        elif cell.startswith("ERR!"):
             broken.append(canon)
         elif canon in _TEXTS:
             texts[canon] = cell
@@ -173,7 +191,7 @@ def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
     index = figures.pop("index", None)
     if index is None and "uuid" not in texts:
         return None
-    reasons = throttle_reasons(texts.pop("throttle", ""))
+    reasons = tuple(dict.fromkeys((*throttle_reasons(texts.pop("throttle", "")), *alone)))
     number = int(index) if index is not None else None
     return Gpu(number, figures, texts, reasons, tuple(broken))
 

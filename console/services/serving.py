@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from statistics import median
 
-from console.engines.facts import BarSeen, DecodeSeen, PrefillSeen
+from console.engines.facts import BarSeen, DecodeSeen, PrefillSeen, StatsSeen
 from console.engines.line import Line
 from console.engines.rates import Judged
 from console.model.clock import US_PER_S, Pace
@@ -29,6 +29,8 @@ PROOF = 3
 """Believable lines in a row that prove it, with no prefill between them."""
 ALL_REFUSED = 1.05
 """Tokens a step at which drafts add nothing; the bonus token alone makes 1."""
+EMPTY_WINDOWS = 6
+"""Statistics in a row without a token: a minute."""
 _LEVEL_LINES = 8
 _REFUSED_REMEDY = (
     "Compare with the baseline at this load: larger batches, other prompts or a draft model that"
@@ -49,6 +51,7 @@ class Serving:
         self._accepts: deque[float] = deque(maxlen=_LEVEL_LINES)
         self._refused = 0
         self._notices: list[str] = []
+        self._empty: list[str] = []
         self._now = (Condition.WELL, "", 0)
         self._told = self._now
 
@@ -63,6 +66,8 @@ class Serving:
                 if judged is not None and not judged.doubt:
                     self._decodes(fact, line.head.at)
                     self._verifies(fact, line.head.at)
+            case StatsSeen() as fact:
+                self._window(fact, line.head.at)
             case PrefillSeen() as fact if not fact.probe:
                 self._slow.clear()
             case _:
@@ -91,6 +96,19 @@ class Serving:
         what = bar.label or "kernels"
         eta_us = round((bar.eta_s or 0.0) / self._scale * US_PER_S)
         self._now = (Condition.COMPILING, f"compiling: {what} {bar.fraction:.0%}", eta_us)
+
+    def _window(self, fact: StatsSeen, at: str) -> None:
+        """vLLM's windows are of ten seconds: requests in them, and neither prompt nor token."""
+        if not fact.running or fact.tok_s or fact.prompt_tok_s:
+            self._empty.clear()
+            if self._now[0] is Condition.SILENT:
+                self._now = (Condition.WELL, "", 0)
+            return
+        self._empty.append(at)
+        if len(self._empty) == EMPTY_WINDOWS:
+            since = f" since {self._empty[0][-8:]}" if self._empty[0] else ""
+            why = f"requests run, but its log shows no token{since}"
+            self._now = (Condition.SILENT, why, 0)
 
     def _verifies(self, fact: DecodeSeen, at: str) -> None:
         """Drafts that are all refused, where some were accepted before: noticed once."""

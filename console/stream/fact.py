@@ -41,6 +41,7 @@ class Condition(StrEnum):
     WELL = "well"
     COMPILING = "compiling"
     SLOWED = "slowed"
+    SILENT = "silent"
 
 
 class Standing(StrEnum):

@@ -95,8 +95,13 @@ def _by_log(server: Server, now_us: int, limits: Limits) -> Stands | None:
     if failed := _failed(server):
         return Stands(Standing.DOWN, failed)
     if _fresh(server, now_us, limits):
-        return _slowed(server) or Stands(
-            Standing.GENERATING, f"tokens in the last {limits.said(limits.fresh_us)}, by its log"
+        return (
+            _silent(server)
+            or _slowed(server)
+            or Stands(
+                Standing.GENERATING,
+                f"tokens in the last {limits.said(limits.fresh_us)}, by its log",
+            )
         )
     return None
 
@@ -204,8 +209,8 @@ def _up(server: Server, reading: Reading, now_us: int, limits: Limits) -> Stands
     if stalled := _stalled(server, now_us, limits):
         busy = _compiling(server, now_us, limits)
         return Stands(Standing.DEGRADED, f"{busy}; {stalled.why}") if busy else stalled
-    if slowed := _slowed(server):
-        return slowed
+    if known := _silent(server) or _slowed(server):
+        return known
     if reading.meaning is Meaning.SLOW:
         return Stands(Standing.DEGRADED, f"slow: {reading.why}")
     if _fresh(server, now_us, limits):
@@ -232,6 +237,11 @@ def _compiling(server: Server, now_us: int, limits: Limits) -> str:
     if seen is None or not why or now_us - seen.t_us > limits.load_stall_us:
         return ""
     return why + (f", about {limits.said(seen.eta_us)} left" if seen.eta_us else "")
+
+
+def _silent(server: Server) -> Stands | None:
+    why = _shown(server, Condition.SILENT)
+    return Stands(Standing.STALLED, why) if why else None
 
 
 def _slowed(server: Server) -> Stands | None:

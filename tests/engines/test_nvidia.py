@@ -170,6 +170,14 @@ def test_a_decimal_comma_a_slice_and_a_lost_gpu() -> None:
     assert (lost.index, lost.texts, lost.figures, lost.broken) == (2, {}, {}, ("gpu",))
 
 
+def test_reasons_asked_for_one_by_one() -> None:
+    (gpu,) = gpus(
+        "index, clocks_throttle_reasons.sw_power_cap, clocks_event_reasons.hw_thermal_slowdown,"
+        " clocks_event_reasons.sync_boost\n0, Active, Active, Not Active\n"
+    )
+    assert gpu.throttle == ("SW power cap", "HW thermal slowdown")
+
+
 def test_rows_without_index_and_uuid_are_counted() -> None:
     found = gpus("name, memory.used [MiB]\nNVIDIA X, 7 MiB\nNVIDIA X, 8 MiB\n")
     assert [(g.index, g.get("memory_used_mib")) for g in found] == [(0, 7.0), (1, 8.0)]

@@ -93,6 +93,24 @@ def test_drafts_that_are_all_refused_are_noticed_and_slow_nothing() -> None:
     assert not any("refused" in n.text for n in Room().read(case("13")).notices)
 
 
+WINDOW = (
+    "(APIServer pid=41) INFO 11-02 10:2{}:{:02} [loggers.py:351] Engine 000: Avg prompt throughput:"
+    " 0.0 tokens/s, Avg generation throughput: {:.1f} tokens/s, Running: 2 reqs, Waiting: 0 reqs,"
+    " GPU KV cache usage: 0.4%, Prefix cache hit rate: 0.0%"
+)
+
+
+def test_a_vllm_whose_windows_stay_empty_is_stalled_though_health_says_200() -> None:
+    speeds = [140.2, *[0.0] * 6]
+    room = Room().read(["(APIServer pid=41) INFO:     Application startup complete."])
+    room.read((WINDOW.format(n // 6, n % 6 * 10, x) for n, x in enumerate(speeds)), 10.0)
+    room.timeline.emit(HealthSeen(NAME, PATH, 900, 200))
+    assert room.timeline.state.standing("base") is Standing.STALLED
+    assert why(room) == "requests run, but its log shows no token since 10:20:10"
+    room.read([WINDOW.format(1, 10, 55.5)], 0.0)
+    assert room.timeline.state.standing("base") is not Standing.STALLED
+
+
 def test_a_larger_batch_is_not_slow() -> None:
     """Tokens rise by far less than requests do, and come back when they go."""
     plain = SPECULATING.replace(" accept len: {:.2f}, accept rate: 0.50,", "")
