@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from console.engines.throttle import ALONE, SLOWS, throttle_reasons
+
+_REASON = "throttle:"
 FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     # canonical name, then what drivers call it, newest first
     ("index", ("index",)),
@@ -39,21 +42,8 @@ FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("mig", ("mig.mode.current",)),
     ("driver", ("driver_version",)),
 )
-_REASON = "throttle:"
-_REASONS = (  # columns of one reason each, as people ask for them by hand
-    ("gpu_idle", "idle"),
-    ("applications_clocks_setting", "application clocks"),
-    ("sw_power_cap", "SW power cap"),
-    ("hw_slowdown", "HW slowdown"),
-    ("sync_boost", "sync boost"),
-    ("sw_thermal_slowdown", "SW thermal slowdown"),
-    ("hw_thermal_slowdown", "HW thermal slowdown"),
-    ("hw_power_brake_slowdown", "HW power brake"),
-)
 _CANON = {raw: canon for canon, raws in FIELDS for raw in raws} | {
-    f"clocks_{kind}_reasons.{name}": _REASON + words
-    for kind in ("event", "throttle")
-    for name, words in _REASONS
+    name: _REASON + words for name, words in ALONE.items()
 }
 _TEXTS = frozenset({"uuid", "name", "bus_id", "pstate", "mig", "driver", "throttle"})
 _NONE = re.compile(
@@ -65,19 +55,6 @@ _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d+ ?(?:W|%|MiB|MHz|C)\b)")
 _FIELD_CELL = re.compile(r"[a-z_][a-z_.0-9]*(?: \[[^\]]+\])?$")
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:MiB|W|MHz|%|C|GiB)?$")
 _FIELD_NAME = re.compile(r'^"([a-z_][\w.]*)"(?: or "([a-z_][\w.]*)")?', re.M)
-
-THROTTLE_BITS: tuple[tuple[int, str, bool], ...] = (
-    # bit, words, whether it slows the GPU down in a way that spoils a measurement
-    (0x1, "idle", False),
-    (0x2, "application clocks", False),
-    (0x4, "SW power cap", True),
-    (0x8, "HW slowdown", True),
-    (0x10, "sync boost", True),
-    (0x20, "SW thermal slowdown", True),
-    (0x40, "HW thermal slowdown", True),
-    (0x80, "HW power brake", True),
-    (0x100, "display clocks", False),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +81,7 @@ class Gpu:
     @property
     def slowed(self) -> tuple[str, ...]:
         """Throttle reasons that spoil a measurement."""
-        bad = {words for _, words, slows in THROTTLE_BITS if slows}
-        return tuple(t for t in self.throttle if t in bad)
+        return tuple(t for t in self.throttle if t in SLOWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +170,6 @@ def parse_gpu(header: Sequence[str], line: str) -> Gpu | None:
     reasons = tuple(dict.fromkeys((*throttle_reasons(texts.pop("throttle", "")), *alone)))
     number = int(index) if index is not None else None
     return Gpu(number, figures, texts, reasons, tuple(broken))
-
-
-def throttle_reasons(mask: str) -> tuple[str, ...]:
-    """Words of a mask such as "0x0000000000000048"; unknown bits are named by their number."""
-    try:
-        bits = int(mask, 16)
-    except ValueError:
-        return ()
-    words = [text for bit, text, _ in THROTTLE_BITS if bits & bit]
-    rest = bits & ~sum(bit for bit, _, _ in THROTTLE_BITS)
-    return (*words, f"unknown (0x{rest:x})") if rest else tuple(words)
 
 
 def parse_gpus(output: str) -> tuple[Gpu, ...] | NoGpus:

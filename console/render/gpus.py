@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from console.engines.nvidia import THROTTLE_BITS
+from console.engines.throttle import SLOWS
 from console.engines.topology import meaning
 from console.model.palette import Role
 from console.model.span import Span, Spans
@@ -16,7 +16,6 @@ from console.stream.host_events import GpuListed, GpuSeen, GpusJoined
 from console.stream.joined import apart, by_nvlink, matrix_lines, worst
 from console.stream.state import Host
 
-_SLOWS = frozenset(words for _, words, slows in THROTTLE_BITS if slows)
 _BUSY_PCT = 20.0
 
 
@@ -100,7 +99,7 @@ def _pcie(now: Mapping[str, float], fixed: Mapping[str, str]) -> str:
 
 
 def _slowed(seen: GpuSeen) -> Spans:
-    bad = [label(word) for word in seen.throttle if word in _SLOWS or word.endswith("ERR!")]
+    bad = [label(word) for word in seen.throttle if word in SLOWS or word.endswith("ERR!")]
     return (Span("  ▼ " + ", ".join(bad), Role.WARNING),) if bad else ()
 
 

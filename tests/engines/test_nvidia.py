@@ -16,8 +16,8 @@ from console.engines.nvidia import (
     parse_header,
     parse_table,
     query_fields,
-    throttle_reasons,
 )
+from console.engines.throttle import throttle_reasons
 from console.engines.topology import meaning, parse_matrix
 from tests.engines.observing import CASES, expected
 
