@@ -6,7 +6,6 @@ Changes nothing on a host unless unlocked; what a verb cannot do is in its outco
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +31,7 @@ from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.verb import VERBS, Need
 from console.session.recorder import Recorder
+from console.session.segments import copy_session
 from console.stream.session_events import MarkerPut, NoteWritten
 from console.stream.state import Item, State
 from console.stream.timeline import Timeline
@@ -228,9 +228,7 @@ class Live:
             return Outcome(Exit.STEP, Clean("nothing is recorded, so nothing can be saved"))
         recorder.flush()
         try:
-            with open(target, "xb") as copy, open(recorder.path, "rb") as session:
-                target.chmod(0o600)
-                shutil.copyfileobj(session, copy)
+            copy_session(recorder.path, target)
         except OSError as error:
             why = f"{target}: {(error.strerror or str(error)).lower()}"
             return Outcome(Exit.STEP, clean(why, self._masks))

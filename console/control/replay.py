@@ -5,7 +5,6 @@ Never connects to anything: the session file is all there is.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from console.session.journal_logs import JournalLogs
 from console.session.journal_series import look_back
 from console.session.landmarks import find, near, poll, time_of
 from console.session.player import Player
+from console.session.segments import copy_session
 from console.stream.fold import fold_all
 from console.stream.server_events import HealthSeen, ServerListed
 from console.stream.session_events import Noticed
@@ -187,7 +187,7 @@ class Replay:
         try:
             if target.exists():
                 return Outcome(Exit.STEP, clean(f"{target}: exists already", self._masks))
-            shutil.copyfile(self.player.journal.path, target)
+            copy_session(Path(self.player.journal.path), target)
         except OSError as error:
             why = f"{target}: {(error.strerror or str(error)).lower()}"
             return Outcome(Exit.STEP, clean(why, self._masks))

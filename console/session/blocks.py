@@ -53,6 +53,7 @@ class Index:
         body: offset of the body. length: of the body. kind: index into `kinds`.
         seq, t_us: the stamp of the block; a time before that of the block above it counts as that,
             so that a search by time always ends.
+        part: which of the session's files it lies in, from 0. end: of the last block in that file.
         in_vain: bytes whose sum did not hold.
     """
 
@@ -62,6 +63,7 @@ class Index:
     length: array[int] = field(default_factory=lambda: array("I"))
     seq: array[int] = field(default_factory=lambda: array("Q"))
     t_us: array[int] = field(default_factory=lambda: array("Q"))
+    part: array[int] = field(default_factory=lambda: array("H"))
     damage: list[Damage] = field(default_factory=list)
     end: int = 0
     in_vain: int = 0
@@ -83,7 +85,7 @@ class Index:
                 yield number
 
 
-def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
+def scan(data: Buffer, start: int = 0, index: Index | None = None, part: int = 0) -> Index:
     """Find every sound block from `start` on; continues an index of the part before.
 
     A block counts when its header, length, CRC and stamp hold. What lies between sound blocks is
@@ -94,7 +96,7 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
     position, size, match = start, len(data), _HEADER.match
     while position < size:
         header = match(data, position)
-        end = _take(found, codes, data, header) if header is not None else 0
+        end = _take(found, codes, data, header, part) if header is not None else 0
         if end:
             position = found.end = end + (data[end : end + 1] == b"\n")
         elif data[position : position + 1] == b"\n":
@@ -107,7 +109,9 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None) -> Index:
     return found
 
 
-def _take(found: Index, codes: dict[bytes, int], data: Buffer, header: re.Match[bytes]) -> int:
+def _take(
+    found: Index, codes: dict[bytes, int], data: Buffer, header: re.Match[bytes], part: int
+) -> int:
     """Add the block of a header to the index, if it is sound; its end, else 0."""
     kind, length, body = header[1], int(header[2]), header.end()
     end = body + length
@@ -129,6 +133,7 @@ def _take(found: Index, codes: dict[bytes, int], data: Buffer, header: re.Match[
     t_us = int(stamped[2])
     found.kind.append(code)
     found.body.append(body)
+    found.part.append(part)
     found.length.append(length)
     found.seq.append(int(stamped[1]))
     found.t_us.append(max(t_us, found.t_us[-1]) if found.t_us else t_us)

@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 import tomli
 
 from console.session.blocks import MOST_BODY, SCHEMA_LINE, Buffer, Index, scan
+from console.session.segments import first_of, following
 from console.stream.codec import NotAnEvent, decode
 from console.stream.events import KINDS, Event
 from console.stream.fold import fold_all
@@ -44,10 +45,12 @@ class Journal:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = str(path)
-        self._file, self.data = _open(self.path)
-        self._start = _start(self.path, self.data)
-        self.index: Index = scan(self.data, self._start)
+        first = first_of(Path(path))
+        self.path = str(first)
+        self._parts = [_open(self.path)]
+        self._start = _start(self.path, self._parts[0][1])
+        self.index: Index = scan(self._parts[0][1], self._start)
+        self._follow()
         if len(self.index) == 0:
             raise NotASession(f"{self.path}: no whole block of a session in it")
         self.seeks: list[int] = list(self.index.of_kind("seek"))
@@ -59,20 +62,40 @@ class Journal:
 
         A file that shrank, or cannot be looked at any more, gives nothing new.
         """
-        try:
-            size = os.fstat(self._file.fileno()).st_size
-            if not len(self.data) < size <= MOST_FILE:
-                return 0
-            self.data = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ)
-        except (OSError, ValueError):
-            return 0
-        before, damage = len(self.index), self.index.damage
-        while damage and damage[-1].offset >= self.index.end:
-            damage.pop()
-        scan(self.data, max(self._start, self.index.end), self.index)
+        before = len(self.index)
+        self._grown()
+        self._follow()
         new = range(before, len(self.index))
         self.seeks.extend(number for number in new if self.index.kind_of(number) == "seek")
         return len(new)
+
+    def _grown(self) -> None:
+        """What was appended to the newest file of the session."""
+        file, data = self._parts[-1]
+        try:
+            size = os.fstat(file.fileno()).st_size
+            if not len(data) < size <= MOST_FILE:
+                return
+            data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):
+            return
+        self._parts[-1] = (file, data)
+        damage = self.index.damage
+        while damage and damage[-1].offset >= self.index.end:
+            damage.pop()
+        scan(data, max(self._start, self.index.end), self.index, len(self._parts) - 1)
+
+    def _follow(self) -> None:
+        """Take in the files that follow the newest one of the session."""
+        for path in following(Path(self.path), len(self._parts)):
+            try:
+                part = _open(str(path))
+                self._start = _start(str(path), part[1])
+            except NotASession:
+                return  # just begun, or none of ours: what was read stands
+            self._parts.append(part)
+            self.index.end = self._start
+            scan(part[1], self._start, self.index, len(self._parts) - 1)
 
     @property
     def length_us(self) -> int:
@@ -164,7 +187,16 @@ class Journal:
     def body(self, number: int, most: int = MOST_BODY) -> bytes:
         """The first bytes of a block's body."""
         start, length = self.index.body[number], self.index.length[number]
-        return bytes(self.data[start : start + min(length, most)])
+        return bytes(self.data(number)[start : start + min(length, most)])
+
+    def data(self, number: int) -> Buffer:
+        """The bytes of the file that a block lies in."""
+        return self._parts[self.index.part[number]][1]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(len(data) for _, data in self._parts)
 
     def _head(self, number: int, *, bulk: bool) -> bytes:
         body = self.body(number)

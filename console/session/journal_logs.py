@@ -46,7 +46,7 @@ class JournalLogs:
 
     def read_on(self) -> None:
         """Take in the blocks that the journal has read since."""
-        index, data = self._journal.index, self._journal.data
+        index = self._journal.index
         first, self._seen = self._seen, len(index)
         codes = {index.kinds.index(kind): kind for kind in ("log", "gap") if kind in index.kinds}
         match = _HEAD.match
@@ -54,7 +54,7 @@ class JournalLogs:
             if index.kind[number] not in codes:
                 continue
             start = index.body[number]
-            found = match(data, start, start + index.length[number])
+            found = match(self._journal.data(number), start, start + index.length[number])
             if found is not None and codes[index.kind[number]] == "log":
                 self._add(number, self._name(found[1]), int(found[2]), int(found[3]))
                 continue

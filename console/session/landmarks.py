@@ -121,11 +121,11 @@ def find(journal: Journal, text: str, number: int, by: int) -> int | None:
     if not text:
         return None
     pattern = re.compile(re.escape(quote(text)[1:-1].encode(errors="replace")), re.IGNORECASE)
-    index, data = journal.index, journal.data
+    index = journal.index
     for place in range(number, len(index) if by > 0 else -1, by):
         if index.kind_of(place) == "seek":
             continue
-        start = index.body[place]
+        start, data = index.body[place], journal.data(place)
         for hit in pattern.finditer(data, start, start + index.length[place]):
             line = max(start, data.rfind(b"\n", start, hit.start()) + 1)
             if data.find(b'"', line, hit.start()) >= 0:

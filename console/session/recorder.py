@@ -6,6 +6,7 @@ recording, never the console. The file is private to its owner and never a symbo
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import deque
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from console.model.clock import Clock, Pace
 from console.model.text import Clean
 from console.session.blocks import SCHEMA_LINE, block
 from console.session.changed import Changes
+from console.session.segments import MOST_SEGMENTS, SEGMENT_BYTES, following, segment
 from console.stream.codec import KIND_OF, encode, quote
 from console.stream.events import Event
 from console.stream.fact import NOTHING, Recording
@@ -41,18 +43,28 @@ class Recorder:
     """Writes one session file.
 
     Args:
-        path: a file that does not exist yet.
+        path: a file that does not exist yet; the session goes on in others beside it once it has
+            `segment_bytes`, each of which can be read alone.
         emit: takes what the recorder itself has to say (recording stopped, events dropped).
 
     Raises:
         OSError: the file cannot be created.
     """
 
-    def __init__(self, path: Path, emit: Callable[[Event], object]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        emit: Callable[[Event], object],
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
         self.path = path
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        self._file: int | None = os.open(path, flags, 0o600)
+        for left in following(path):
+            raise FileExistsError(errno.EEXIST, "of an earlier session", str(left))
+        self._file: int | None = _created(path)
         self._emit = emit
+        self._segment_bytes = segment_bytes
+        self._segments = 1
+        self._before = 0
         self._queue: deque[tuple[Event, State]] = deque()
         self._queued_lines = 0
         self._dropped = 0
@@ -97,7 +109,9 @@ class Recorder:
                     self._queued_lines -= event.count
                 self._write(block(KIND_OF[type(event)], encode(self._written(event, state))))
                 durable = durable or isinstance(event, _DURABLE)
-                if self.size >= self._seek_at:
+                if self.size - self._before >= self._segment_bytes:
+                    self._roll(event, state)
+                elif self.size >= self._seek_at:
                     self._write_seek(event, state)
             if durable and self._file is not None:
                 os.fsync(self._file)
@@ -123,6 +137,18 @@ class Recorder:
         if not isinstance(event, MetricSeen):
             return event
         return self._changes.of(state.servers[event.server].metric or event)
+
+    def _roll(self, event: Event, state: State) -> None:
+        """Go on in the next file, which begins with all that is known."""
+        if self._segments >= MOST_SEGMENTS or self._file is None:
+            return
+        file = _created(segment(self.path, self._segments + 1))
+        os.fsync(self._file)
+        os.close(self._file)
+        self._file, self._before = file, self.size
+        self._segments += 1
+        self._write(SCHEMA_LINE)
+        self._write_seek(event, state)
 
     def _write_seek(self, event: Event, state: State) -> None:
         """The latest event of each cell again, by the same codec, as one block."""
@@ -155,7 +181,7 @@ class Recorder:
         if self._file is None:
             return
         try:
-            os.ftruncate(self._file, self.size)
+            os.ftruncate(self._file, self.size - self._before)
         except OSError:
             pass
         self._shut()
@@ -173,6 +199,12 @@ class Recorder:
     def stopped(self) -> bool:
         """Whether nothing is written any more."""
         return self._file is None
+
+
+def _created(path: Path) -> int:
+    """A new file of our own, never through a link."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, flags, 0o600)
 
 
 def started(path: Path) -> RecordingChanged:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from console.model.clock import UTC_NAME
 from console.session.journal import Journal, NotASession
+from console.session.segments import first_of, following
 
 CAP_BYTES = 2 * 1024**3
 NEAR = 0.9
@@ -48,11 +49,11 @@ def make_room(folder: Path, cap: int = CAP_BYTES) -> Room:
     """Delete the oldest dispensable sessions until those that stay are under the cap."""
     sizes: dict[Path, int] = {}
     for path in sorted(folder.glob("*.toml")):
+        first = first_of(path)
         try:
-            found = path.lstat()
+            sizes[first] = sizes.get(first, 0) + path.lstat().st_size
         except OSError:
             continue
-        sizes[path] = found.st_size
     used = sum(sizes.values())
     deleted: list[Path] = []
     for path, size in sizes.items():
@@ -61,6 +62,8 @@ def make_room(folder: Path, cap: int = CAP_BYTES) -> Room:
         if not _dispensable(path):
             continue
         try:
+            for part in [*following(path)][::-1]:
+                part.unlink()
             path.unlink()
         except OSError:
             continue

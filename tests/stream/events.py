@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console.model.mask import Masks
 from console.model.text import clean
 from console.stream.events import KINDS, Event
-from console.stream.server_events import LogAdvanced, LogMarked
+from console.stream.server_events import LogAdvanced, LogMarked, MetricSeen
 
 _MASKS = Masks()
 NAMES = st.sampled_from(["kimi-base", "kimi-eagle3", "gpu8", "ü 名"])
@@ -60,6 +60,8 @@ def of_kind(kind: str) -> st.SearchStrategy[Event]:
             st.lists(TEXTS, max_size=5),
         )
     made = st.fixed_dictionaries({name: _of(hints[name], name) for name in own})
+    if cls is MetricSeen:
+        made = made.map(lambda values: {**values, "since": 0})  # others only stand in files
     return made.map(lambda values: cast("Event", cls(**values)))
 
 
