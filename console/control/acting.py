@@ -10,7 +10,7 @@ import getpass
 import platform
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from console.control.acting_file import write_file
@@ -73,7 +73,8 @@ class Acts:
                 return await write_file(self, name, server, given)
             return await Turn(self, name, request).go()
         except Refused as error:
-            return self._refused(name, verb, server, str(error))
+            refused = self._refused(name, verb, server, str(error))
+            return replace(refused, lines=tuple(self.clean(line) for line in error.lines))
         except WireError as error:
             return Outcome(error.kind.exit, self.clean(f"{verb}: {error}"))
         finally:

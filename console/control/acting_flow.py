@@ -117,10 +117,10 @@ class Flow:
             said.append(f"its output goes to {kept.output or 'nowhere known'}, which is no log")
         if kept.program:
             said.append(f"its command line names no program; {kept.program} is taken")
-        if kept.unit:
-            said.append(f"unit {kept.unit}: by hand, systemctl restart {kept.unit}")
-        if kept.elsewhere:
-            said.append(f"in a container: by hand, docker restart {tree.container[:12]}")
+        if self.look.kept.unit:
+            said.append(f"unit {self.look.kept.unit} keeps it running")
+        elif self.look.kept.by_hand:
+            said.append(f"it runs in container {tree.container[:12] or 'of another name'}")
         results: dict[str, str | int | float] = {
             "recipe": kept.path, "pid": tree.launcher.identity.pid, "log": kept.log,
         }  # fmt: skip
@@ -146,9 +146,6 @@ class Flow:
                 self.say("keep", f"{error}; what runs now cannot be brought back")
                 return f"what runs now cannot be brought back: {error}"
             self.kept = Captured(launched.recipe)
-        if self.kept.elsewhere:
-            which = look.tree.container[:12] or "its id"
-            return f"it runs in a container: by hand, docker restart {which}"
         return ""
 
     async def _stop(self, tree: Tree, launched: Launched | None) -> Stopped:

@@ -28,6 +28,7 @@ from console.services.launcher import (
 )
 from console.services.process import HostCommands, Seen, Tree
 from console.services.stopper_gpu import look_at_gpus
+from console.services.supervised import NOTHING_KEEPS_IT, Supervised, supervised
 from console.stream.environment import machine, nccl_version
 from console.stream.fact import Completeness
 from console.stream.loads import earlier_loads
@@ -47,6 +48,7 @@ class Look:
         words: the command line to come, masked.
         base: recipe on the host to start from; "" for the fleet file's.
         no_start: why nothing can be started.
+        kept: what keeps running what runs now, beside itself.
         findings: what NCCL makes of a variable to come that it reads otherwise than written.
         load_s: what the last load of that server took, None where none was seen.
     """
@@ -69,6 +71,7 @@ class Look:
     no_start: str = ""
     load_s: float | None = None
     findings: tuple[str, ...] = ()
+    kept: Supervised = NOTHING_KEEPS_IT
 
     @property
     def owner(self) -> str:
@@ -146,6 +149,9 @@ class Looker:
             coming = await self._coming(request, server, tree, records, recipe, before)
             if stuck := await self._wedged(records, slot.gpus):
                 coming = replace(coming, no_start=stuck)
+        kept = NOTHING_KEEPS_IT
+        if tree.launcher is not None:
+            kept = await supervised(self.commands, tree.launcher, tree.container)
         own = state.servers.get(server.name, Cell())
         return Look(
             server, slot.name, slot.host, port, slot.gpus, tree, records, runs,
@@ -153,6 +159,7 @@ class Looker:
             before, why, coming.after, coming.words, coming.base, coming.no_start,
             self._load_s(own),
             _findings({**coming.after, **request.wanted}, own, state) if request.starts else (),
+            kept,
         )  # fmt: skip
 
     async def _coming(

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from console.control.acting_audit import audited
 from console.control.acting_flow import DONE, FAILED, End, Flow
 from console.control.acting_look import Look, Looker
+from console.control.acting_plan import planned
 from console.control.acting_request import Request
 from console.control.acting_told import told, undone
 from console.control.guard import Refused
 from console.control.port import Outcome
 from console.control.recorded import words
+from console.model.ask import NobodyToAsk, Question
 from console.model.clock import US_PER_S, utc_text
 from console.model.exits import Exit
 from console.model.failure import WireError
@@ -60,8 +62,10 @@ class Turn:
         look = await self.look()
         lines = tuple(acts.clean(line) for line in told(look, request))
         if acts.guard.dry:
+            lines += self._plan(look)
             return Outcome(Exit.OK, Clean("not done: dry run"), {"act": self.act}, lines)
         self._possible(look)
+        await self._by_hand(look)
         detail = [plain(line) for line in lines]
         confirmed = "--apply"
         if request.verb != "adopt":
@@ -103,6 +107,29 @@ class Turn:
             raise Refused(f"{server} runs already; restart begins it anew")
         if request.stops and look.tree.launcher is None and look.tree.listening:
             raise Refused(look.tree.why)
+
+    async def _by_hand(self, look: Look) -> None:
+        """Where something else keeps it running, show the commands and do nothing."""
+        lines = self._plan(look)
+        if not lines:
+            return
+        name = look.runs or self.request.server
+        what = f"unit {look.kept.unit}" if look.kept.unit else "a container"
+        text = f"{what} keeps {name} running; to be done by hand"
+        with suppress(NobodyToAsk):
+            shown = Question(
+                name, text, tuple(map(plain, lines)), choices=("Close",), deliberate=True
+            )
+            await self.acts.ask.ask(shown)
+        raise Refused(text, lines)
+
+    def _plan(self, look: Look) -> tuple[Clean, ...]:
+        """The commands for a person; none where this console may act."""
+        if not (self.request.stops and look.kept.by_hand):
+            return ()
+        name = look.runs or self.request.server
+        lines = planned(look.kept, self.request, name, self.act.partition("-")[0].lower())
+        return tuple(map(self.acts.clean, lines))
 
     async def _lock(self) -> None:
         """Take the host's lock; a stale one only when a person says so."""

@@ -20,7 +20,11 @@ _ASKED_ANEW = frozenset({"busy", "KILL"})
 
 
 class Refused(Exception):
-    """A guard refuses; the text says why."""
+    """A guard refuses; the text says why, `lines` what a person does by hand instead."""
+
+    def __init__(self, why: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(why)
+        self.lines = tuple(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,6 @@ class Captured:
         unkept: variables whose names no shell can hold; they are not restored.
         output: where its standard output goes; `through` the file a reader of that pipe writes.
         program: of a command line that names no program any more.
-        elsewhere: it runs in another mount namespace, so nothing launched here is like it.
     """
 
     path: str
@@ -49,9 +48,7 @@ class Captured:
     unkept: int = 0
     output: Clean = NOTHING
     through: Clean = NOTHING
-    unit: Clean = NOTHING
     program: Clean = NOTHING
-    elsewhere: bool = False
 
     @property
     def log(self) -> str:
@@ -179,9 +176,7 @@ class Launcher:
             int(counts[1]),
             clean(said.get("stdout", "")),
             clean(said.get("through", "")),
-            clean(said.get("unit", "")),
             clean(said.get("program", "")),
-            "elsewhere" in said,
         )
 
     async def launch(self, act: str, start: Start) -> Launched:

@@ -46,16 +46,12 @@ echo "$p $start $(cat /proc/sys/kernel/random/boot_id)" >"$r.of";
 echo "@recipe $r"; echo "@cwd $c"; echo "@words"; hide <"$r.words"; rm -f "$r.words";
 k=$(sed -n "s/^e //p" "$r" | grep -cvE "^[A-Za-z_][A-Za-z0-9_]*=");
 echo "@variables $(grep -c "^e " "$r") $k";
-if [ "$(readlink "/proc/$p/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; then echo "@elsewhere";
-fi;
 o=$(readlink "/proc/$p/fd/1"); echo "@stdout $o";
 case $o in pipe:*) for q in /proc/[0-9]*; do
 if [ "$(readlink "$q/fd/0" 2>/dev/null)" = "$o" ]; then
 for y in "$q"/fd/[3-9]* "$q"/fd/1; do t=$(readlink "$y"); case $t in /dev/*|/proc/*|*deleted*) ;;
 /*) echo "@through $t";
 break;; esac; done; fi; done;; esac;
-sed -nE "s/.*\/([A-Za-z0-9@_.-]*\.service).*/@unit \1/p" "/proc/$p/cgroup" | grep -vE "@unit
-(user@|ssh|cron)" | head -n 1;
 echo "@end"
 """,
     _FOLDER,
@@ -221,7 +217,7 @@ def capture_argv(pid: int, start_ticks: int, file: str) -> list[str]:
     """Write the exact recipe of a running process to `file` below the private folder.
 
     Prints `@recipe PATH`, `@cwd`, `@words` with the masked command line, `@variables COUNT UNKEPT`,
-    `@stdout`, `@through` (the file that the reader of a pipe writes), `@unit`; or `@refused WHY`.
+    `@stdout`, `@through` (the file that the reader of a pipe writes); or `@refused WHY`.
     """
     return command(_CAPTURE, [str(pid), str(start_ticks), file])
 

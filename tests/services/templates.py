@@ -24,6 +24,7 @@ from console.services.environ_script import environ_argv
 from console.services.nccl_file import nccl_file_argv
 from console.services.probe_script import probe_argv, probe_script
 from console.services.settings_files import Bounds, find_argv, head_argv
+from console.services.supervised import supervised_argv
 from console.services.tail_script import Place as LogPlace
 from console.services.tail_script import follow_argv, print_argv
 from console.services.timing import version_argv
@@ -250,6 +251,12 @@ async def nccl_file(wire: Wire, place: Place) -> None:
         assert told == [f"@file {pid}", f" {said}"]
 
 
+async def kept(wire: Wire, place: Place) -> None:
+    del place
+    async with sleeping(wire) as (pid, _):
+        assert await rows(wire, supervised_argv(pid, "")) == []
+
+
 async def capture(wire: Wire, place: Place) -> None:
     async with sleeping(wire) as (pid, _):
         _, _, start, *_ = await looked(wire, pid)
@@ -363,6 +370,7 @@ CASES: dict[str, Case] = {
     "settings_files.find_argv": find,
     "settings_files.head_argv": head,
     "nccl_file.nccl_file_argv": nccl_file,
+    "supervised.supervised_argv": kept,
     "process_script.look_argv": look,
     "process_script.signal_argv": signal,
     "process_script.members_argv": members,
