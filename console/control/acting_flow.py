@@ -55,6 +55,7 @@ class Flow:
         say: (phase, text) as they come.
         may: asks a person for one thing more, with the name typed or not; False without one.
         tick: renews the lock; raises when it is lost.
+        standing: what is known of the slot while nothing of this act was started, in words.
     """
 
     act: str
@@ -72,6 +73,7 @@ class Flow:
     tick: Callable[[], Awaitable[object]]
     kept: Captured | None = None
     started: Launched | None = None
+    standing: str = ""
 
     async def run(self) -> End:
         """Do it.
@@ -87,7 +89,12 @@ class Flow:
             why = await self._keep_before()
             if why and request.starts:
                 return End(Exit.GUARD, FAILED, f"{why}; nothing was stopped")
+            name = look.runs or "what ran"
+            self.standing = f"{name} was told to stop; look at what runs"
             stopped = await self._stop(look.tree, look.records.launched)
+            if stopped.gone:
+                kept = f", kept as {self.kept.path}" if self.kept is not None else ""
+                self.standing = f"{name} is stopped{kept}; nothing runs in this slot"
             if stopped.wedged:
                 return End(Exit.STEP, WEDGED, f"{stopped.why()}; nothing is launched here")
             if not stopped.gone:
@@ -205,6 +212,9 @@ class Flow:
     async def _launch(self, act: str, start: Start, ready_s: float) -> Waited:
         self.say("launch", f"launching {start.server}")
         self.watch.follow_log(start.server, 0)
+        before = self.standing.removesuffix("; nothing runs in this slot")
+        self.standing = f"{before}; " if before else ""
+        self.standing += f"whether {start.server} was started is not known"
         self.started = await self.launcher.launch(act, start)
         log = self.started.log
         where = self.started.window

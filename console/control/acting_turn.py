@@ -173,18 +173,12 @@ class Turn:
         except HostRefused as error:
             return End(Exit.STEP, FAILED, str(error))
         except WireError as error:
-            return End(error.kind.exit, FAILED, f"{self._where(flow)}: {error}")
+            return End(error.kind.exit, FAILED, f"{_left(self.phase, flow)}: {error}")
         except LockLost as error:
-            return End(Exit.GUARD, FAILED, f"{self._where(flow)}: {error}")
+            return End(Exit.GUARD, FAILED, f"{_left(self.phase, flow)}: {error}")
         except asyncio.CancelledError:
-            self._finish(look, End(Exit.INTERRUPTED, INTERRUPTED, self._where(flow)))
+            self._finish(look, End(Exit.INTERRUPTED, INTERRUPTED, _left(self.phase, flow)))
             raise
-
-    def _where(self, flow: Flow) -> str:
-        """What is left as it is, in words."""
-        if flow.started is not None:
-            return f"left in phase {self.phase}: process {flow.started.pid} was started and goes on"
-        return f"left in phase {self.phase}"
 
     async def _may(self, text: str, detail: tuple[str, ...], yes: str, typed: bool) -> bool:
         acts, lines = self.acts, [plain(Clean(line)) for line in detail]
@@ -228,6 +222,14 @@ class Turn:
         """Write it down; False where it cannot be."""
         fields = audited(self.request, look, self.acts.masks)
         return self.acts.write_down(self.act, fields, result, confirmed)
+
+
+def _left(phase: str, flow: Flow) -> str:
+    """What is left as it is, in words: never that nothing runs, without saying so."""
+    text = f"left in phase {phase}"
+    if flow.started is not None:
+        return f"{text}: process {flow.started.pid} was started and goes on"
+    return f"{text}: {flow.standing}" if flow.standing else text
 
 
 def _same(look: Look) -> tuple[object, ...]:

@@ -246,6 +246,34 @@ async def test_a_connection_cut_in_any_phase_never_makes_two_servers_or_none(
     assert environ(pid)["NCCL_ALGO"] == "Tree"
 
 
+@pytest.mark.parametrize(
+    ("phase", "told"),
+    [
+        ("term", "base was told to stop; look at what runs"),
+        ("launch", "; whether base was started is not known"),
+    ],
+)
+async def test_a_connection_that_stays_cut_ends_an_act_that_says_what_it_leaves(
+    phase: str, told: str, slot: Slot, models: Path
+) -> None:
+    slot.add("base", serve(models, slot.port))
+    assert slot.sshd is not None
+    pace = replace(FAST, act_link_s=1.0, stop_grace_s=30.0)
+    async with acting(slot.file(), *YES, pace=pace) as console:
+        first = await console.do("launch", "base")
+        assert first.exit is Exit.OK, first.text
+        cut_at(console, phase, slot.sshd.stop)
+        again = await console.do("restart", "base")
+        assert again.exit is Exit.UNREACHABLE, again.text
+        assert again.text.startswith(f"left in phase {phase}: ")
+        assert told in again.text
+        assert console.ends()[-1] == ("failed", plain(again.text))
+        slot.sshd.start()
+        running = servers(models)
+        assert running in ([], [first.results["pid"]])
+        assert phase == "term" or running == []
+
+
 async def test_leaving_in_the_middle_of_a_load_leaves_it_and_says_so(
     slot: Slot, llama_slow_folder: Path
 ) -> None:
