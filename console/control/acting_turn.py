@@ -64,7 +64,7 @@ class Turn:
         if acts.guard.dry:
             lines += self._plan(look)
             return Outcome(Exit.OK, Clean("not done: dry run"), {"act": self.act}, lines)
-        self._possible(look)
+        _possible(look, self.request)
         await self._by_hand(look)
         detail = [plain(line) for line in lines]
         confirmed = "--apply"
@@ -91,22 +91,6 @@ class Turn:
         return await self.looker.look(
             self.request, self.acts.timeline.state, self.acts.timeline.now_us
         )
-
-    def _possible(self, look: Look) -> None:
-        """Refuse what cannot be meant."""
-        request, server = self.request, self.request.server
-        if request.starts and look.no_start:
-            raise Refused(look.no_start)
-        if request.verb == "launch" and (look.tree.listening or look.tree.launcher is not None):
-            runs = look.runs or "a server that is not known"
-            how = "is up" if look.tree.listening else "still loads"
-            raise Refused(f"{runs} {how} in this slot; swap or restart")
-        if request.verb in ("adopt", "stop", "restart") and look.runs not in ("", server):
-            raise Refused(f"{look.runs} runs in this slot, not {server}; swap changes arms")
-        if request.verb == "swap" and look.runs == server:
-            raise Refused(f"{server} runs already; restart begins it anew")
-        if request.stops and look.tree.launcher is None and look.tree.listening:
-            raise Refused(look.tree.why)
 
     async def _by_hand(self, look: Look) -> None:
         """Where something else keeps it running, show the commands and do nothing."""
@@ -222,6 +206,23 @@ class Turn:
         """Write it down; False where it cannot be."""
         fields = audited(self.request, look, self.acts.masks)
         return self.acts.write_down(self.act, fields, result, confirmed)
+
+
+def _possible(look: Look, request: Request) -> None:
+    """Refuse what cannot be meant."""
+    server = request.server
+    if request.starts and look.no_start:
+        raise Refused(look.no_start)
+    if request.verb == "launch" and (look.tree.listening or look.tree.launcher is not None):
+        runs = look.runs or "a server that is not known"
+        how = "is up" if look.tree.listening else "still loads"
+        raise Refused(f"{runs} {how} in this slot; swap or restart")
+    if request.verb in ("adopt", "stop", "restart") and look.runs not in ("", server):
+        raise Refused(f"{look.runs} runs in this slot, not {server}; swap changes arms")
+    if request.verb == "swap" and look.runs == server:
+        raise Refused(f"{server} runs already; restart begins it anew")
+    if request.stops and look.tree.launcher is None and look.tree.listening:
+        raise Refused(look.tree.why)
 
 
 def _left(phase: str, flow: Flow) -> str:
