@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
+from types import ModuleType
 from typing import NoReturn
 
 from console.model.exits import Exit
@@ -77,16 +77,17 @@ def collect() -> Iterator[Words]:
     for name, told in commands.items():
         module = import_module(f"console.command.{name}")
         made = _parser_of(module.main, ["--help"])
-        verbs = {verb: module.VERBS[verb] for verb in _verbs(name, made)}
+        verbs = _verbs(module, made)
         yield _words((name,), told, made, tuple(verbs.items()))
         for verb, help_ in verbs.items():
             yield _words((name, verb), help_, _parser_of(module.main, [verb, "--help"]), ())
 
 
-def _verbs(command: str, made: argparse.ArgumentParser) -> list[str]:
-    """The choices of a subcommand that are subcommands themselves: each has a file."""
+def _verbs(module: ModuleType, made: argparse.ArgumentParser) -> dict[str, str]:
+    """The choices of a subcommand that are subcommands themselves, with what they do."""
+    told: Mapping[str, object] = getattr(module, "VERBS", {})
     choices = [c for a in made._actions if not a.option_strings for c in a.choices or ()]
-    return [c for c in choices if find_spec(f"console.command.{command}_{c.replace('-', '_')}")]
+    return {c: text for c in choices if isinstance(text := told.get(c), str)}
 
 
 class _Found(Exception):

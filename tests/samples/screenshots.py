@@ -14,20 +14,23 @@ from console.session.journal import Journal
 from console.store.preferences import Settings
 from console.store.theme import load_theme
 from console.ui.app import ConsoleApp
-from tests.ui.stage import look
+from tests.ui.stage import press
 
 ROOT = Path(__file__).parents[2]
 STORY = ROOT / "sample_sessions" / "story.toml"
+NIGHT = ROOT / "sample_sessions" / "lab-night.toml"
 PICTURES = (
-    ("dashboard-120x40", (120, 40), "dark"),
-    ("dashboard-80x24", (80, 24), "dark"),
-    ("dashboard-light", (120, 40), "light"),
+    ("dashboard-120x40", STORY, (120, 40), "dark", "1"),
+    ("dashboard-80x24", STORY, (80, 24), "dark", "1"),
+    ("dashboard-light", STORY, (120, 40), "light", "1"),
+    ("environment-120x40", STORY, (120, 40), "dark", "3"),
+    ("bench-120x40", NIGHT, (120, 40), "dark", "4"),
 )
 
 
-async def picture(size: tuple[int, int], theme: str) -> str:
-    """The screen at the end of the night, as SVG that needs nothing from elsewhere."""
-    replay = Replay(Journal(STORY), ManualClock(), Masks())
+async def picture(session: Path, size: tuple[int, int], theme: str, key: str) -> str:
+    """A screen at the end of a night, as SVG that needs nothing from elsewhere."""
+    replay = Replay(Journal(session), ManualClock(), Masks())
     replay.player.seek(replay.player.length_us)
 
     async def opening() -> Control:
@@ -37,7 +40,7 @@ async def picture(size: tuple[int, int], theme: str) -> str:
     async with app.run_test(size=size) as pilot:
         while not app.is_open:
             await pilot.pause()
-        await look(app, pilot)
+        await press(app, pilot, key)
         svg = app.export_screenshot(title="spec-console")
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     return re.sub(r"terminal-\d+", "terminal-1", svg)
@@ -47,8 +50,9 @@ def main() -> None:
     """Draw them all."""
     folder = ROOT / "docs"
     folder.mkdir(exist_ok=True)
-    for name, size, theme in PICTURES:
-        (folder / f"{name}.svg").write_text(asyncio.run(picture(size, theme)))
+    for name, session, size, theme, key in PICTURES:
+        drawn = asyncio.run(picture(session, size, theme, key))
+        (folder / f"{name}.svg").write_text(drawn)
         print(f"docs/{name}.svg")
 
 
