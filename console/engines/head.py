@@ -67,6 +67,7 @@ _TRT_CORE = re.compile(rf"\[TensorRT-LLM\]\[({LEVEL})\] ?")
 _RANKED = re.compile(r"\[rank(\d+)\]: ?")  # PyTorch before each line of an exception's report
 _LLAMA = re.compile(r"(\d+\.\d\d\.\d{3}\.\d{3}) (?:([IWED]) )?(?=\S| )")
 _UVICORN = re.compile(rf"({LEVEL}): +")
+_MOST_CARRIERS = 3
 _RANK_IN_NAME = re.compile(r"(DP|PP|TP|EP|CP)(\d+)")
 _RANK_IN_ARGS = re.compile(r"\brank=(\d+)")
 
@@ -168,6 +169,11 @@ def behead(head: Head, text: str) -> tuple[Head, str]:
             return replace(head, ranks=f"rank {m[1]}"), text[m.end() :]
         return _after(*bracketed(head, text))
     if first == "(" and (m := _VLLM.match(text)):
+        for _ in range(_MOST_CARRIERS):  # Ray's worker, told on by the engine's process
+            nested = _VLLM.match(text, m.end())
+            if nested is None:
+                break
+            m = nested
         return _vllm(head, m["name"], m["more"], int(m["pid"]), text[m.end() :])
     if first.isdigit():
         return _digits(head, text)
@@ -175,8 +181,6 @@ def behead(head: Head, text: str) -> tuple[Head, str]:
 
 
 def _vllm(head: Head, name: str, more: str, pid: int, rest: str) -> tuple[Head, str]:
-    if m := _VLLM.match(rest):  # Ray's worker, told on by the engine's process
-        return _vllm(head, m["name"], m["more"], int(m["pid"]), rest[m.end() :])
     if m := _SGLANG.match(rest):
         ranks = m[2].strip()
         return _after(

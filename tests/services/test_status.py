@@ -427,7 +427,7 @@ async def test_fifty_megabytes_freeze_nothing_and_are_asked_for_less_often(
 async def test_a_path_that_redirects_is_not_followed_and_said(scripted_http: ScriptedHttp) -> None:
     scripted_http.default = rig.redirect("https://login.example.net/")
     async with watching(base(scripted_http.url)) as seen:
-        await auntil(lambda: seen.notices)
+        await auntil(lambda: seen.notices, 20)
         assert seen.notices == [
             "/v1/models redirects with 302 to https://login.example.net/; not followed"
         ]
@@ -435,7 +435,7 @@ async def test_a_path_that_redirects_is_not_followed_and_said(scripted_http: Scr
     sglang(scripted_http)
     scripted_http.paths["/metrics"] = rig.redirect("/login")
     async with watching(base(scripted_http.url)) as seen:
-        await auntil(lambda: seen.metrics)
+        await auntil(lambda: seen.metrics, 20)
         assert seen.notices == ["/metrics redirects with 302 to /login; not followed"]
         assert seen.metrics[-1]["running"] == 1.0  # from /v1/loads
 
@@ -444,11 +444,11 @@ async def test_metrics_that_failed_for_a_while_are_asked_again(scripted_http: Sc
     sglang(scripted_http)
     scripted_http.paths["/metrics"] = rig.BROKEN
     async with watching(base(scripted_http.url)) as seen:
-        await auntil(lambda: seen.metrics)
+        await auntil(lambda: seen.metrics, 20)
         assert seen.notices == ["metrics not available (500): Internal Server Error"]
         assert "decode_tokens_total" not in seen.metrics[-1]
         scripted_http.paths["/metrics"] = counters(5)
-        await auntil(lambda: seen.metrics[-1].get("decode_tokens_total") == 5.0)
+        await auntil(lambda: seen.metrics[-1].get("decode_tokens_total") == 5.0, 20)
         failed = [r.path for r in scripted_http.requests].index("/metrics")
         between = [r.path for r in scripted_http.requests[failed + 1 :]]
         assert between.index("/metrics") == RESTS_POLLS
