@@ -90,7 +90,7 @@ class Asking:
             found = await find(place[0].url, http, self._pace.read_deadline_s)
             if found.dialect is None:
                 return Probed("", 0, found.why, found.failure)
-            probed = await ask_token(place[0].url, http, found.dialect, found.model, self._pace)
+            probed = await ask_token(place[0], http, found.dialect, found.model, self._pace)
         names = [entry.name for entry in loaded(found, place)]
         for event in probed_events(names, probed, self._masks):
             self._timeline.emit(event)

@@ -13,9 +13,10 @@ from console.engines.dialect import Dialect
 from console.engines.versions import Version
 from console.model.clock import Pace
 from console.model.failure import Failure
-from console.model.fleet import Engine
+from console.model.fleet import Engine, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.services.credential import key_text
 from console.stream.events import Event
 from console.stream.server_events import TokenSeen
 from console.stream.session_events import Noticed
@@ -41,11 +42,11 @@ class Probed:
     failure: Failure | None = None
 
 
-async def ask_token(url: str, http: Http, dialect: Dialect, model: str, pace: Pace) -> Probed:
+async def ask_token(server: Server, http: Http, dialect: Dialect, model: str, pace: Pace) -> Probed:
     """Ask for one token, by the path that is made for it or as a client would."""
     paths = dialect.paths("generate probe")
     path = paths[0].path if paths else COMPLETIONS
-    base, deadline_s = url.rstrip("/"), pace.health_deadline_s
+    base, deadline_s = server.url.rstrip("/"), pace.health_deadline_s
     try:
         if paths:
             answer = await http.get(base + path, deadline_s=deadline_s)
@@ -55,6 +56,8 @@ async def ask_token(url: str, http: Http, dialect: Dialect, model: str, pace: Pa
     except AnswerError as error:
         return Probed(path, error.wait_us, f"{path}: {error.why}", error.kind)
     why = "" if answer.code == 200 else f"{path} answers {answer.code}"
+    if answer.code in (401, 403):
+        why = key_text(server, dialect.engine, path, answer.code)
     if not why and not paths and not _has_choice(answer.body):
         why = f"{path} answers 200 without a completion"
     return Probed(path, answer.wait_us, why)

@@ -52,7 +52,7 @@ async def status(
         names = [entry.name for entry in loaded(found, entries)]
         if (another or pulse.gone > gone) and not by_health(dialect):
             async with pulse.status_turn:
-                probed = await ask_token(entries[0].url, http, dialect, found.model, pace)
+                probed = await ask_token(entries[0], http, dialect, found.model, pace)
             for event in probed_events(names, probed, masks):
                 yield event
         gone = pulse.gone

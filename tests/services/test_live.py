@@ -171,7 +171,10 @@ async def test_a_token_on_demand_is_asked_alone_and_never_during_a_timed_run(
         assert token.source == "probe of /v1/completions"
         assert scripted_http.max_in_flight == 1
         scripted_http.paths["/v1/completions"] = rig.UNAUTHORIZED
-        assert (await watch.asking.ask_token("base")).why == "/v1/completions answers 401"
+        assert (await watch.asking.ask_token("base")).why == (
+            "/v1/completions needs the API key (401): name it as api_key_env or api_key_file in"
+            " the fleet"
+        )
         await watch.pause("base")
         asked = len(scripted_http.requests)
         assert (await watch.asking.ask_token("base")).why.startswith("a timed run is on its way")
