@@ -15,6 +15,7 @@ from console.model.text import Clean, clean, plain
 from console.nccl.allreduce import Path, allreduce_path
 from console.nccl.importing.found import State
 from console.nccl.importing.read import import_source
+from console.services.disagreeing import Disagreeing
 from console.services.tail import LogSeen
 from console.stream.events import Event
 from console.stream.fact import Completeness, GapKind
@@ -33,11 +34,13 @@ class Collective:
         self._masks = masks
         self._by_process: dict[str, dict[str, str]] = {}
         self._seen = CollectiveSeen(self._name)
+        self._disagreeing = Disagreeing(self._name, masks)
 
     def take(self, event: LogSeen) -> list[Event]:
         """What follows from one event of the tail."""
         if isinstance(event, LogGap) and event.gap is GapKind.TRUNCATED:
             self._by_process.clear()
+            self._disagreeing.forget()
             self._seen = CollectiveSeen(self._name)
             return []
         if not isinstance(event, LogAdvanced):
@@ -47,7 +50,10 @@ class Collective:
             for at, line in enumerate(event.lines)
             if _TELLING.search(line)
         ]
-        return [*self._settings(rows), *self._told(rows)] if rows else []
+        if not rows:
+            return []
+        split = self._disagreeing.take(row for _, row in rows)
+        return [*self._settings(rows), *self._told(rows), *split]
 
     def _settings(self, rows: list[tuple[int, str]]) -> list[Event]:
         """NCCL's own words about what the environment set, of the process that spoke last."""
