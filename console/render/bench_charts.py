@@ -18,7 +18,7 @@ from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.render.charts import BRAILLE, LEVEL, MOST_LOOKED_AT, Axes, Points, plotted
 from console.render.label import label
-from console.render.spans import cells, joined
+from console.render.spans import cells, joined, wrapped
 from console.render.units import rate
 from console.stream.measured import figures_of
 from console.stream.run_events import AssumptionStated
@@ -156,7 +156,7 @@ def acceptance_chart(bench: Bench, width: int) -> tuple[Spans, ...]:
                 shares.setdefault(int(position), []).append(value)
     if not shares:
         return ()
-    lines: list[Spans] = [(Span("share of passes with the draft right, by position", Role.DIM),)]
+    lines = [*_told("share of passes with the draft right, by position", width, Role.DIM)]
     room = max(4, width - 12)
     for place in sorted(shares)[:16]:
         known = [max(0.0, min(1.0, share)) for share in shares[place] if share == share]
@@ -196,8 +196,8 @@ def cycle_chart(cycle: Cycle, width: int) -> tuple[Spans, ...]:
     return (
         base,
         (Span("speculative ", Role.SPECULATIVE), *parts),
-        (Span(told),),
-        (Span(need, Role.DIM),),
+        *_told(told, width),
+        *_told(need, width, Role.DIM),
     )
 
 
@@ -216,13 +216,20 @@ def history_chart(history: HistoryKnown, width: int, height: int) -> tuple[Spans
         if letter:
             ticks[float(number)] = letter
     role = MARKS[Arm.BASELINE][2]
-    lines = plotted([Points(pairs, "●", role)], Axes(ticks), width, height - 2)
-    if not lines:
+    if not pairs:
         return ()
     first, last = (_day(history.figures[place][0]) for place in (-len(pairs), -1))
     head = (Span("baseline of record, tok/s", Role.DIM),)
     foot = f"{first} to {last} · E environment changed, R restarted, B rebooted"
-    return (head, *lines, (Span(foot, Role.DIM),))
+    legend = _told(foot, width, Role.DIM)
+    room = height - 1 - len(legend)
+    lines = plotted([Points(pairs, "●", role)], Axes(ticks), width, room)
+    return (head, *lines, *legend) if lines else ()
+
+
+def _told(text: str, width: int, role: Role = Role.TEXT) -> tuple[Spans, ...]:
+    """A text in lines of that width: what a figure is must never be cut off it."""
+    return tuple((Span(line, role),) for line in wrapped(text, max(1, width)))
 
 
 def _day(utc: str) -> str:

@@ -31,7 +31,7 @@ from console.stream.state import Bench, State
 
 TOPIC = "baseline of record"
 LIVE_US = 120_000_000
-CHART_LINES = 9
+CHART_LINES = 11
 _ROLES = {
     Severity.INVALIDATES: Role.ERROR,
     Severity.WARN: Role.WARNING,
@@ -116,8 +116,8 @@ def _cycle(state: State, arms: Shown, room: int) -> tuple[Spans, ...]:
     if cycle is None:
         return ()
     what = with_believed(cycle, [one.decode_tok_s for one in state.assumptions.values()])
-    lines = tuple((Span(projection.text(), Role.NOTE),) for projection in what)
-    return (*cycle_chart(cycle, room), *lines)
+    told = (line for one in what for line in wrapped("", one.text(), room, Role.TEXT, Role.NOTE))
+    return (*cycle_chart(cycle, room), *told)
 
 
 def history_known(state: State) -> HistoryKnown | None:

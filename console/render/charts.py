@@ -231,8 +231,12 @@ def _y(pair: Pair) -> float:
 def y_ticks(low: float, high: float, height: int) -> dict[float, str]:
     """Round values between the limits, one for every two or three lines."""
     most = max(2, min(10, int((height - 2) / 1.5)))
-    step = 10.0 ** math.floor(math.log10((high - low) / most))
-    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (factor * step) <= most)
+    least = 10.0 ** math.floor(math.log10((high - low) / most))
+
+    def within(step: float) -> int:
+        return math.floor(high / step) - math.ceil(low / step) + 1
+
+    step = least * next(factor for factor in (1, 2, 5, 10, 20) if within(factor * least) <= most)
     first = math.ceil(low / step)
     values = [(first + n) * step for n in range(most + 1) if (first + n) * step <= high]
     digits = max(0, -math.floor(math.log10(step)))

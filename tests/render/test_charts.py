@@ -119,7 +119,7 @@ def test_thinning_keeps_the_dip_and_the_peak() -> None:
 
 def test_acceptance_by_position() -> None:
     bench = state_of([0.5, 0.8, 0.8, 0.8, 0.8], []).benches["speculative"]
-    rows = text(charts.acceptance_chart(bench, 40))
+    rows = text(charts.acceptance_chart(bench, 60))
     assert rows[0] == "share of passes with the draft right, by position"
     assert [row.split()[0] for row in rows[1:]] == ["1", "2"]
     assert rows[1].endswith(" 73 %")
@@ -129,11 +129,17 @@ def test_a_cycle_to_the_scale_of_the_baselines_token() -> None:
     rows = text(charts.cycle_chart(Cycle(2.33, 31.0, 62.9, 27.0), 60))
     assert rows[0].count("█") == 25
     assert (rows[1].count("█"), rows[1].count("▒")) == (42, 6)
-    assert rows[2] == ("cycle 31.0 ms for 2.33 tokens: █ verify 27.0 ms, ▒ draft and rest 4.0 ms")
-    assert rows[3] == "one token 15.9 ms; break-even at 1.95 tokens a cycle"
+    assert rows[2:] == [
+        "cycle 31.0 ms for 2.33 tokens: █ verify 27.0 ms, ▒ draft and",
+        "rest 4.0 ms",
+        "one token 15.9 ms; break-even at 1.95 tokens a cycle",
+    ]
     untold = text(charts.cycle_chart(Cycle(2.33, 31.0, 62.9), 60))
     assert "▒" not in untold[1]
-    assert untold[2].endswith("the server does not tell verify and draft apart")
+    assert " ".join(untold[2:4]).endswith("the server does not tell verify and draft apart")
+    narrow = text(charts.cycle_chart(Cycle(2.33, 31.0, 62.9), 40))
+    assert all(len(row) <= 40 for row in narrow)
+    assert "the server does not tell verify and draft apart" in " ".join(narrow)
 
 
 def test_the_history_marks_what_changed() -> None:
@@ -145,8 +151,11 @@ def test_the_history_marks_what_changed() -> None:
     )
     rows = text(charts.history_chart(history, 60, 12))
     assert rows[0] == "baseline of record, tok/s"
-    assert rows[-2].split() == ["R", "E"]
-    assert rows[-1] == "2026-02-10 to 2026-02-17 · E environment changed, R restarted, B rebooted"
+    assert rows[-3].split() == ["R", "E"]
+    foot = "2026-02-10 to 2026-02-17 · E environment changed, R restarted, B rebooted"
+    assert " ".join(rows[-2:]) == foot
+    assert len(rows) <= 12
+    assert [row.split("┤")[0].strip() for row in rows if "┤" in row] == ["90", "80", "70"]
     assert sum(row.count("●") for row in rows) >= 7
 
 

@@ -178,3 +178,34 @@ async def test_the_screen_of_benchmarks_shows_runs_and_circumstances() -> None:
         assert "decode tok/s = (N - n1) / (tn - t1)" in shown
         await press(app, pilot, "tab", "z")
         assert "tok/s per run" not in text(app)
+
+
+async def test_what_stands_beside_takes_the_room_it_gets() -> None:
+    stage = running(story())
+    stage.emit(RunMeasured(c("b1"), 9, void=c("one two three four five six seven eight nine ten")))
+    async with staged(stage, (80, 24)) as (app, pilot):
+        await press(app, pilot, "4", "tab", "tab", "z")
+        rows = [row for row in text(app).splitlines() if row.startswith("│")]
+        assert any(len(row.strip("│ ")) > 50 for row in rows), rows
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24)])
+async def test_every_pane_can_be_reached_where_two_have_no_room_side_by_side(
+    size: tuple[int, int],
+) -> None:
+    shows = {
+        "runs": "RUN   TOK/S",
+        "beside": "Cycle, history, circumstances",
+        "chart": "tok/s per run, decode only",
+        "verdict": "run 3 of 5",
+    }
+    async with staged(running(story()), size) as (app, pilot):
+        await press(app, pilot, "4")
+        for words in shows.values():
+            await press(app, pilot, "tab")
+            assert words in text(app)
+        await press(app, pilot, "z")
+        for words in shows.values():
+            await press(app, pilot, "tab")
+            shown = text(app)
+            assert [other for other in shows.values() if other in shown] == [words]

@@ -15,6 +15,7 @@ from console.model.palette import Role
 from console.model.span import Span
 from console.render.bench_page import beside_page, history_known, runs_page
 from console.ui.panes.chart import Chart
+from console.ui.panes.pane import Pane
 from console.ui.panes.text import Text
 from console.ui.panes.verdict import Verdict
 from console.ui.screens.mode_screen import ModeScreen, stand, tall
@@ -44,6 +45,8 @@ class Bench(ModeScreen, inherit_bindings=False):
         self.verdict = Verdict(ink)
         self.runs = Text(ink, "runs", "Runs")
         self.beside = Text(ink, "beside", "Cycle, history, circumstances")
+        self._upper: Pane = self.verdict
+        self._lower: Pane = self.runs
         self.above = Horizontal(self.chart, self.verdict, id="above")
         self.below = Horizontal(self.runs, self.beside, id="below")
         self.moves = {
@@ -52,6 +55,8 @@ class Bench(ModeScreen, inherit_bindings=False):
             "logs.line_up": partial(self._scroll, lines=-1),
             "logs.line_down": partial(self._scroll, lines=1),
             **self.between_panes(),
+            "view.next": partial(self._step, 1),
+            "view.previous": partial(self._step, -1),
         }
 
     def panes(self) -> tuple[Horizontal, Horizontal]:
@@ -70,7 +75,8 @@ class Bench(ModeScreen, inherit_bindings=False):
         state = sight.state
         running = any(bench.finished is None for bench in state.benches.values())
         second = sight.now_us // 1_000_000 if running else 0
-        seen = (state.benches, state.assumptions, history_known(state), self.size.width, second)
+        rooms = (self.runs.room, self.beside.room)
+        seen = (state.benches, state.assumptions, history_known(state), *rooms, second)
         kept = len(self._seen) == len(seen) and all(
             new is old or (isinstance(new, int) and new == old)
             for new, old in zip(seen, self._seen, strict=True)
@@ -85,15 +91,32 @@ class Bench(ModeScreen, inherit_bindings=False):
         pane = self.runs if self.focused is self.runs else self.beside
         pane.scroll(lines=lines, pages=pages)
 
+    def _step(self, places: int) -> None:
+        """Focus the next pane, which then stands where there is room for one of a row only."""
+        order: tuple[Pane, ...] = (self.chart, self.verdict, self.runs, self.beside)
+        at = order.index(self.focused) if self.focused in order else -1
+        pane = order[(at + places) % len(order)]
+        if pane in (self.chart, self.verdict):
+            self._upper = pane
+        else:
+            self._lower = pane
+        if self.maximised is not None:
+            self.maximised = pane
+        self.again()
+        pane.focus()
+
     def _arrange(self) -> None:
-        """All four where there is room; on a narrow screen the verdict and the runs, or whatever
-        was maximised."""
+        """All four where there is room; on a narrow screen one above and one below, those that
+        were focused last, or whatever was maximised."""
         top, wide = self.maximised, self.size.width >= WIDE
         upper, lower = (self.chart, self.verdict), (self.runs, self.beside)
         for pane in (*upper, *lower):
-            stands = pane is top if top is not None else wide or pane in (self.verdict, self.runs)
-            stand(pane, stands)
+            stand(pane, pane is top if top is not None else wide or pane in self._narrow)
         stand(self.above, top is None or top in upper)
         stand(self.below, top is None or top in lower)
-        high = 15 if wide and self.size.height >= 36 else 7
-        tall(self.above, None if top in upper else high)
+        roomy = self.size.height >= 36 if wide else self._upper is self.chart
+        tall(self.above, None if top in upper else min(15, self.size.height // 2) if roomy else 7)
+
+    @property
+    def _narrow(self) -> tuple[Pane, Pane]:
+        return self._upper, self._lower
