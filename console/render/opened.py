@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from console.engines.facts import Fact, FailureSeen
+from console.engines.facts import DecodeSeen, Fact, FailureSeen, StatsSeen
 from console.engines.failures import marker_of, summary
 from console.engines.grammar import parse_line
 from console.engines.line import Head, Line
+from console.engines.rates import Rates
 from console.engines.severity import noise, severity
 from console.model.palette import Role
 from console.model.span import Span, Spans
@@ -21,7 +22,10 @@ from console.render.units import clock, count
 
 MOST_TEXT = 8000
 MOST_UNDER = 500
+BEFORE = 500
+"""Lines before a line that are enough to judge the rate it carries."""
 _WIDE = 14
+_RATED = (DecodeSeen, StatsSeen)
 _HEAD = (
     ("at", "written at"),
     ("outer", "stamped at"),
@@ -35,7 +39,12 @@ _HEAD = (
 
 
 def opened(
-    number: int, t_us: int, came: str, text: Clean, under: Sequence[Clean] = ()
+    number: int,
+    t_us: int,
+    came: str,
+    text: Clean,
+    under: Sequence[Clean] = (),
+    before: Sequence[Clean] = (),
 ) -> list[Spans]:
     """The lines that show it.
 
@@ -43,17 +52,26 @@ def opened(
         t_us: when it came in, on the session's clock.
         came: the same as a time of day with its zone; empty when that is not known.
         under: lines folded under it.
+        before: lines of the same log before it, oldest first: they tell whether a rate holds.
     """
     shown = plain(text)
     lines: list[Spans] = [
         (Span(f"Line {count(number)}", Role.TITLE), Span("   esc closes", Role.DIM)),
         _field("came in at", f"{clock(t_us)} of the session" + (f", {came}" if came else "")),
     ]
-    pieces = parse_line(shown)
+    pieces, rates = parse_line(shown), Rates()
+    if any(isinstance(piece.fact, _RATED) for piece in pieces):
+        for earlier in before:
+            for piece in parse_line(plain(earlier)):
+                rates.add(piece)
     for place, piece in enumerate(pieces):
         if place:
             lines.append(())
         lines += _piece(piece)
+        judged = rates.add(piece)
+        if judged is not None and judged.doubt:
+            told = f"{judged.tok_s:g} tok/s is unreliable: {judged.doubt}"
+            lines.append((Span(f"{'rate':<{_WIDE}} ", Role.DIM), Span(told, Role.LOG_WARNING)))
     for line in under:
         for piece in parse_line(plain(line)):
             if isinstance(piece.fact, FailureSeen):
@@ -96,7 +114,7 @@ def _fact(fact: Fact) -> Iterator[Spans]:
     for part in fields(fact):
         value = getattr(fact, part.name)
         if value not in (None, "", ()):
-            yield _field(part.name.replace("_", " "), str(value))
+            yield _field(part.name.replace("tok_s", "tok/s").replace("_", " "), str(value))
 
 
 def _failure(fact: FailureSeen, head: Head) -> Iterator[Spans]:

@@ -74,8 +74,28 @@ def test_an_opened_line_has_fields_meaning_and_remedy() -> None:
 def test_an_opened_decode_line_shows_every_field_it_carries() -> None:
     shown = [plain_text(spans) for spans in opened(1, 0, "", DECODE)]
     assert "running        1" in shown
-    assert "tok s          62.9" in shown
+    assert "tok/s          62.9" in shown
     assert not any(line.startswith("accept") for line in shown)
+
+
+def test_an_opened_rate_is_called_unreliable_after_a_pause() -> None:
+    def decode(at: str, rate: float) -> Clean:
+        text = f"[2026-02-24 17:{at} TP0] Decode batch. #running-req: 1, #token: 9, "
+        return clean(f"{text}token usage: 0.00, gen throughput (token/s): {rate}", MASKS)
+
+    before = [decode(f"05:{second:02}", 62.9) for second in range(0, 40, 2)]
+
+    def told(line: Clean, before: list[Clean]) -> list[str]:
+        shown = [plain_text(spans) for spans in opened(1, 0, "", line, before=before)]
+        return [line for line in shown if line.startswith("rate ")]
+
+    assert told(decode("05:40", 63.0), before) == []
+    assert told(decode("06:20", 3.1), before) == [
+        "rate           3.1 tok/s is unreliable: follows a pause of 42 s"
+    ]
+    assert told(decode("06:20", 3.1), []) == [
+        "rate           3.1 tok/s is unreliable: first line seen"
+    ]
 
 
 def test_an_opened_line_shows_what_is_folded_under_it() -> None:

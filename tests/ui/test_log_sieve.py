@@ -103,6 +103,17 @@ def test_gaps_are_always_shown() -> None:
         assert window_texts(ring, sieve, 9) == ["b", "40 lines dropped", "b"]
 
 
+@pytest.mark.parametrize("start", [0, 3, 5])
+def test_nothing_is_folded_over_a_gap(start: int) -> None:
+    line = STAMP + "Draining"
+    ring = ring_of([line, line, line])
+    ring.take(LogGap(Clean(LOG), 3, 1, GapKind.TRUNCATED, Clean("truncated: restarted at 0")))
+    feed(ring, 4, [line, line])
+    sieve = searched(ring, Wanted(), start, stretch=50)
+    assert window_texts(ring, sieve, 9) == [line, "truncated: restarted at 0", line]
+    assert sieve.repeats == {0: 3, 4: 2}
+
+
 def test_what_the_ring_forgets_leaves_the_count() -> None:
     ring = ring_of(["hit", "miss"] * 10, size=4, most_lines=20)
     sieve = searched(ring, Wanted(Pattern("hit")), 20)

@@ -27,7 +27,7 @@ class Acts(Asks):
 
     def open(self) -> None:
         """Open the line pointed at, the newest in view when none is."""
-        from console.render.opened import opened
+        from console.render.opened import BEFORE, opened
         from console.ui.panes.log_detail import Detail
 
         pane = self.pane
@@ -40,7 +40,9 @@ class Acts(Asks):
         sieve = pane.find.sieve
         under = sieve.bodies.get(line.number, ()) if sieve is not None else ()
         texts = [text for number in under if (text := self._text(number)) is not None]
-        shown = opened(line.number, line.t_us, pane.times.came(line), line.text, texts)
+        earlier = islice(self._earlier(line), BEFORE)
+        before = [one.text for one in earlier if one.log == line.log and not one.notice][::-1]
+        shown = opened(line.number, line.t_us, pane.times.came(line), line.text, texts, before)
         pane.app.push_screen(Detail(pane.ink, shown))
 
     def select(self) -> None:
@@ -122,6 +124,13 @@ class Acts(Asks):
         source = self.source()
         if source is not None:
             yield from source.on(first, end)
+
+    def _earlier(self, line: Line) -> Iterator[Line]:
+        """What the log holds before a line, newest first."""
+        pane = self.pane
+        if pane.sight is not None:
+            logs, log, _ = pane.where(pane.sight)
+            yield from Whole(logs, log).back(line.number)
 
     def _text(self, number: int) -> Clean | None:
         pane, sight = self.pane, self.pane.sight

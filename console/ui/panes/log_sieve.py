@@ -109,6 +109,8 @@ class Sieve:
             if chunk.gap is not None:
                 self.shown.add_newer((chunk.first,))
                 self.high = chunk.end
+                # What stands after it goes on with nothing before it.
+                self._live.pop(chunk.log, None)
                 continue
             start = max(self.high, chunk.first)
             part = chunk.lines[
@@ -142,6 +144,7 @@ class Sieve:
             if chunk.gap is not None:
                 if start <= chunk.first < end:
                     found.shown.append(chunk.first)
+                folds.pop(chunk.log, None)
                 continue
             begin = max(start, chunk.first)
             part = chunk.lines[begin - chunk.first : end - chunk.first]
