@@ -81,7 +81,8 @@ def test_an_opened_decode_line_shows_every_field_it_carries() -> None:
 def test_an_opened_rate_is_called_unreliable_after_a_pause() -> None:
     def decode(at: str, rate: float) -> Clean:
         text = f"[2026-02-24 17:{at} TP0] Decode batch. #running-req: 1, #token: 9, "
-        return clean(f"{text}token usage: 0.00, gen throughput (token/s): {rate}", MASKS)
+        text += "token usage: 0.00, cuda graph: True, gen throughput (token/s): "
+        return clean(f"{text}{rate}, #queue-req: 0", MASKS)
 
     before = [decode(f"05:{second:02}", 62.9) for second in range(0, 40, 2)]
 
