@@ -40,7 +40,9 @@ def load_lines(server: Server, now_us: int, room: int) -> tuple[Spans, ...]:
     if end.first_line is not None:
         last = end.first_line + end.line_count - 1
         where = f"  log lines {end.first_line + 1:,}–{last + 1:,}"
-    failed = (Span("✗ ", Role.ERROR), Span(label(end.why or end.marker)), Span(where, Role.DIM))
+    after = f"  {duration(end.took_us)} after its start" if end.took_us >= 1_000_000 else ""
+    why = Span(label(end.why or end.marker))
+    failed = (Span("✗ ", Role.ERROR), why, Span(after + where, Role.DIM))
     return (fitted(failed, room),)
 
 

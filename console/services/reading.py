@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from console.engines.eta import eta, waiting_for
 from console.engines.facts import ArgsSeen as ArgsFact
-from console.engines.facts import DecodeSeen, FailureSeen, NoteSeen, VersionSeen
+from console.engines.facts import DecodeSeen, ExitSeen, FailureSeen, NoteSeen, VersionSeen
 from console.engines.failures import marker_of, summary
 from console.engines.grammar import parse_line
 from console.engines.incident import Incident, grow
@@ -138,6 +138,9 @@ class Reading:
                 self._doubt()
             if isinstance(fact, FailureSeen):
                 found += self._warn(fact, placed, now_us)
+            if isinstance(fact, ExitSeen) and fact.restarts:
+                text = f"{fact.what} is started again by systemd, restart {fact.restarts}"
+                found.append(self._notice("warning", text, ""))
             if isinstance(fact, ArgsFact):
                 found.append(args_seen(self._name, fact.args, self._masks))
             if self._load is not before:

@@ -194,8 +194,12 @@ def test_phases_are_those_of_this_server_s_last_load() -> None:
 
 def test_how_a_load_ended() -> None:
     assert loading(LoadEnded(BASE, True, 372 * S)) == ["✓ loaded in 6 min"]
-    failed = LoadEnded(BASE, False, S, Clean("cuda-oom"), Clean("CUDA out of memory"), 48_111, 9)
-    assert loading(failed) == ["✗ CUDA out of memory  log lines 48,112–48,120"]
+    failed = LoadEnded(
+        BASE, False, 880 * S, Clean("cuda-oom"), Clean("CUDA out of memory"), 48_111, 9
+    )
+    assert loading(failed) == [
+        "✗ CUDA out of memory  15 min after its start  log lines 48,112–48,120"
+    ]
     assert loading(failed, LoadAdvanced(BASE, Clean("weights")))[0].startswith("✓ arguments")
     assert loading() == []
 

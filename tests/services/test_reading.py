@@ -198,6 +198,13 @@ def test_every_failure_of_the_lab_ends_the_wait_or_is_only_noticed(name: str) ->
     assert end.line_count >= 1
 
 
+def test_what_systemd_starts_again_is_noticed_with_its_count() -> None:
+    room = Room().read(case("11"))
+    assert "halcyon.service is started again by systemd, restart 4" in [
+        notice.text for notice in room.notices
+    ]
+
+
 def test_a_retraction_is_noticed_once_and_ends_nothing() -> None:
     room = Room().read([*case("27"), *case("27")], step_s=0.1)
     assert room.ends == []
