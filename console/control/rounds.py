@@ -50,13 +50,14 @@ def rounds(document: Document, table: Table, repeat: str, fleet: Fleet) -> list[
         table.complain("over", f"repeat: more than {MOST_STEPS:,} steps in all")
         return []
     keys = {key for item in items for key in item}
-    _complain_of_keys(document, steps, keys)
+    _complain_of_keys(document, table, steps, keys)
     found = []
     for number, item in enumerate(items, 1):
         written = Written(str(item["name"]))
         for place, step in enumerate(steps, 1):
             own = _fill(step, item, repeat, number, [_id(one, at) for at, one in _numbered(steps)])
-            own["id"] = f"{repeat}_{number}_{_id(step, place)}"
+            if isinstance(own.get("id", ""), str):
+                own["id"] = f"{repeat}_{number}_{_id(step, place)}"
             written.tables.append(Table(document, own, step.path))
         found.append(written)
     return found
@@ -120,14 +121,25 @@ def _profile(document: Document, path: tuple[str | int, ...], name: str, fleet: 
     return shlex.join(f"{key}={value}" for key, value in known[name].values.items())
 
 
-def _complain_of_keys(document: Document, steps: list[Table], keys: Collection[str]) -> None:
-    """Every `${each.KEY}` that no item gives."""
+def _complain_of_keys(
+    document: Document, table: Table, steps: list[Table], keys: Collection[str]
+) -> None:
+    """Every `${each.KEY}` that no item gives, and every key of an item that no step takes."""
+    taken = {"name", "value", _PROFILE}
     for step in steps:
         for path, text in _texts(step.path, {name: step.raw(name) for name in step.names()}):
             for key in _EACH.findall(text):
+                taken.add(key)
                 if key not in keys:
                     hint = nearest(key, keys) or f" (known: {one_of(sorted(keys))})"
                     document.complain(path, f'${{each.{key}}}: no item of over has "{key}"{hint}')
+    over = table.raw("over")
+    for place, item in enumerate(over if isinstance(over, list) else []):
+        for key in item if isinstance(item, dict) and steps else ():
+            if key not in taken and _KEY.fullmatch(key):
+                hint = nearest(key, taken) or f" (taken: {one_of(sorted(taken))})"
+                path = (*table.path, "over", place, key)
+                document.complain(path, f"over: no step takes ${{each.{key}}}{hint}")
 
 
 def _texts(

@@ -16,7 +16,7 @@ from console.control.steps import Steps
 from console.control.to_script import to_script
 from console.model.clock import US_PER_S, ManualClock
 from console.model.exits import Exit, NotStarted
-from console.model.fleet import Arm, Engine, Fleet, Host, Server, Slot
+from console.model.fleet import Arm, Command, Engine, Fleet, Host, Server, Slot
 from console.model.mask import Masks
 from console.services.live import listed
 from console.session.journal import Journal
@@ -83,7 +83,8 @@ def fleet_in(folder: Path) -> Fleet:
         for name, arm in (("base", Arm.BASELINE), ("spec", Arm.SPECULATIVE))
     )
     slots = (Slot("box:1", "box", port=1),)
-    return Fleet("f", (Host("box"),), slots, servers, str(folder / "fleet.toml"))
+    look = Command("look", "box", ("true",), read_only=True)
+    return Fleet("f", (Host("box"),), slots, servers, str(folder / "fleet.toml"), (look,))
 
 
 def check(folder: Path, text: str) -> Script:
