@@ -68,6 +68,7 @@ class Readiness:
     _ended: LoadEnded | None = None
     _answered: bool = False
     _read_to: int = 0
+    _size: int = 0
 
     async def wait(self, ready_s: float) -> Waited:
         """Until it is ready and stays so for `act_settle_s`, or until it is clear that it is not.
@@ -139,10 +140,22 @@ class Readiness:
                 text = "died after it was ready"
             shown = await self.commands.last_lines(self.launched.log, _SHOWN)
             return replace(self._result(Exit.STEP, text, alive), lines=shown)
-        if self.clock.now_us() - self._moved_us > self.pace.stall_s * US_PER_S:
+        quiet = self.clock.now_us() - self._moved_us > self.pace.stall_s * US_PER_S
+        if quiet and not await self._grew():
             text = f"stalled: nothing moved for {self.pace.stall_s:g} s; {self._far}"
             return self._result(Exit.DEADLINE, text, alive)
         return None
+
+    async def _grew(self) -> bool:
+        """Whether the log of a server that nobody follows has grown since this was asked last."""
+        if self.watch.fleet.server(self.server).log is not None:
+            return False
+        before, self._size = self._size, await self.commands.size(self.launched.log)
+        if self._size <= before:
+            return False
+        self._far = f"its log has {self._size:,} bytes"
+        self._moved_us = self.clock.now_us()
+        return True
 
     async def _alive(self) -> bool:
         seen = await self.commands.look([self.launched.pid])
@@ -158,7 +171,7 @@ class Readiness:
         size = await self.commands.size(self.launched.log)
         since_us = self.clock.now_us()
         while self._read_to < size and not self._is_failed:
-            if self.clock.now_us() - since_us > self.pace.kill_grace_s * US_PER_S:
+            if self.clock.now_us() - since_us > self.pace.kill_grace_s * self.pace.scale * US_PER_S:
                 return
             await self.clock.sleep(self.pace.tail_look_s / 4)
 
@@ -166,7 +179,7 @@ class Readiness:
         """Whether a process whose load failed ends by itself, given some time."""
         since_us = self.clock.now_us()
         while await self._alive():
-            if self.clock.now_us() - since_us > self.pace.kill_grace_s * US_PER_S:
+            if self.clock.now_us() - since_us > self.pace.kill_grace_s * self.pace.scale * US_PER_S:
                 return False
             await self.tick()
             await self.clock.sleep(self.pace.act_look_s)

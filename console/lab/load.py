@@ -109,6 +109,8 @@ async def _bar(service: Service, total: int, each_s: float) -> None:
 async def _weights(service: Service, switches: Switches) -> float:
     log, clock, ranks = service.log, service.clock, range(service.launch.tp_size)
     each_s = _SHARD_S * (_COLD if switches.load == "cold" else 1.0)
+    if switches.weights_s:
+        each_s = switches.weights_s / SHARDS
     seconds = SHARDS * each_s / clock.scale
     for rank in ranks:
         log.line(f"Load weight begin. avail mem={_AVAIL_GB:.2f} GB", rank)

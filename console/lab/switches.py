@@ -23,6 +23,7 @@ class Switches:
     Attributes:
         fault: name of a failure of console.lab.faults; empty for none.
         load: "warm" (about 20 s) or "cold", its weights read three times slower.
+        weights_s: its weights take that many seconds; 0 for as long as `load` says.
         never_ready: stops for ever in the phase of that name (weights, kv, graphs, warmup).
         dies_after_s: kill -9 of rank 0 that many seconds after ready; 0 for never.
         stuck: the scheduler does nothing more, health turns 503 after 20 s.
@@ -36,6 +37,7 @@ class Switches:
 
     fault: str = ""
     load: str = "warm"
+    weights_s: float = 0.0
     never_ready: str = ""
     dies_after_s: float = 0.0
     stuck: bool = False

@@ -116,7 +116,7 @@ class Stopper:
             killed = True
             yield "kill", f"KILL sent to {told}"
             now_us = self.host.clock.now_us()
-            left = await self._wait(now_us, self.host.pace.kill_grace_s)
+            left = await self._wait(now_us, self._own_s)
         yield "gone", "looking at port and GPU memory"
         self.result = await self._ended(left, killed)
 
@@ -154,6 +154,11 @@ class Stopper:
         return left
 
     @property
+    def _own_s(self) -> float:
+        """How long the machine may take, by its own time: a lab does not make it quicker."""
+        return self.host.pace.kill_grace_s * self.host.pace.scale
+
+    @property
     def _is_own(self) -> bool:
         launcher = self.tree.launcher
         return launcher is not None and self.launched is not None and self.launched.is_it(launcher)
@@ -180,7 +185,7 @@ class Stopper:
             elif tree.listening:
                 holder = tree.why
             over_us = self.host.clock.now_us() - begun_us
-            patience_s = self.host.pace.kill_grace_s if not left else 0.0
+            patience_s = self._own_s if not left else 0.0
             if (not holder and not gpu) or over_us > patience_s * US_PER_S:
                 wedged = stuck or (killed and bool(left))
                 return Stopped(tuple(left), holder, gpu, wedged, memory_read=now.readable)

@@ -72,9 +72,10 @@ def unreachable(error: OSError, where: str) -> WireError:
 def refused_by_host(reason: str, where: str) -> WireError:
     """Why a host made no TCP connection, in the words that its sshd passes on."""
     words = reason.lower()
-    if "refused" in words:
+    # Not every sshd passes on the system's words; some its number for them, which is Linux's.
+    if "refused" in words or "[errno 111]" in words:
         return WireError(Failure.REFUSED, "connection refused")
-    if "timed out" in words:
+    if "timed out" in words or "[errno 110]" in words:
         return WireError(Failure.TIMEOUT, f"no answer from {where}")
     if any(unknown in words for unknown in _NO_NAME):
         return WireError(Failure.NO_HOST, f"no such host: {where} ({reason})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +12,18 @@ import pytest
 from console.lab.switches import set_switches
 from console.model.clock import Pace
 from console.model.exits import Exit
+from console.stream.fact import Standing
 from console.stream.run_events import ActAdvanced
 from tests.lab.running import Lab, lab
-from tests.live.acting import acting
+from tests.live.acting import Console, Person, acting
 from tests.rig.process import runs
+from tests.rig.waiting import auntil
 from tests.services.launching import cmdline, environ
 
 pytestmark = pytest.mark.xdist_group("acts")
 
 SCALE = 40.0
-# What is killed is waited for on the machine's own time: a stand-in for nvidia-smi takes a while.
-PACE = replace(Pace().scaled(SCALE), kill_grace_s=15.0)
+PACE = Pace().scaled(SCALE)
 PLAN = "NCCL_PROTO=LL NCCL_ALGO=Ring NCCL_P2P_LEVEL=SYS NCCL_MAX_NCHANNELS=16"
 YES = ("--apply", "--yes-target", "kimi-base", "--yes-target", "kimi-eagle3")
 
@@ -120,3 +122,52 @@ async def test_orphans_of_a_killed_launcher_are_ended_before_anything_is_launche
             assert again.exit is Exit.OK, again.text
             assert len(ranks(running)) == 8
             assert {os.getsid(pid) for pid in ranks(running)} == {again.results["pid"]}
+
+
+async def test_a_cold_load_of_25_minutes_goes_on_as_long_as_it_moves_and_outlives_its_console(
+    tmp_path: Path,
+) -> None:
+    scale = 150.0
+    # A busy machine may hold everything up for longer than two of its own seconds.
+    pace = replace(Pace().scaled(scale), stall_s=15.0)
+    with lab(tmp_path / "lab", scale=scale) as running:
+        fleet = Path(running.ready["fleet"])
+        set_switches(tmp_path / "lab", "kimi-base", weights_s=1_500.0)
+        async with acting(fleet, *YES, pace=pace) as console:
+            cold = await console.do("restart", "kimi-base", on_fail="rollback")
+            assert cold.exit is Exit.OK, cold.text
+            assert int(cold.results["ready_us"]) > 1_500 / scale * 1e6
+            loads = [item.text for item in console.items if isinstance(item, ActAdvanced)]
+            (late,) = [text for text in loads if "but it moves: " in text]
+            assert late.startswith("not ready after 6 s, but it moves: weights ")
+            asked = asyncio.ensure_future(console.do("restart", "kimi-base"))
+            await auntil(lambda: str(far(console)).startswith("weights"), 30, "loading")
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+            outcome, text = console.ends()[-1]
+            assert outcome == "interrupted"
+            pid = int(text.split("process ")[1].split()[0])
+            assert text == f"left in phase load: process {pid} was started and goes on"
+        set_switches(tmp_path / "lab", "kimi-base", weights_s=0.0)
+        person = Person(lambda _question: None)
+        async with acting(fleet, "--apply", ask=person, pace=pace) as again:
+            state = again.live.timeline.state
+            await auntil(
+                lambda: again.live.timeline.state.standing("kimi-base") is Standing.STARTING,
+                20,
+                "found in the middle of its load",
+            )
+            state = again.live.timeline.state
+            load = state.servers["kimi-base"].load
+            assert load is not None
+            assert (load.phase, load.total) == ("weights", 64)
+            refused = await again.do("launch", "kimi-base")
+            assert refused.exit is Exit.GUARD
+            assert "kimi-base still loads in this slot" in refused.text
+            assert runs(pid)
+
+
+def far(console: Console) -> str:
+    """What was said last of an act."""
+    said = [item.text for item in console.items if isinstance(item, ActAdvanced)]
+    return str(said[-1]) if said else ""

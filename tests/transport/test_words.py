@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from console.model.failure import Failure, WireError
+from console.transport.sockets import refused_by_host
 from console.transport.words import quoted, remote_line
 
 SHELLS = {
@@ -95,3 +96,19 @@ def test_what_not_every_shell_can_pass_is_refused(word: str) -> None:
 def test_a_file_name_that_is_no_text_keeps_its_bytes() -> None:
     name = b"log-\xff".decode("utf-8", "surrogateescape")
     assert b"'log-\xff'" in remote_line(["cat", name], "MARK")
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("Connection refused", Failure.REFUSED),
+        ("[Errno 111] Connect call failed ('127.0.0.1', 8000)", Failure.REFUSED),
+        ("Connection timed out", Failure.TIMEOUT),
+        ("[Errno 110] Connect call failed ('10.0.0.1', 8000)", Failure.TIMEOUT),
+        ("No route to host", Failure.NO_HOST),
+    ],
+)
+def test_what_any_sshd_says_of_a_port_where_nothing_listens_is_a_refusal(
+    reason: str, kind: Failure
+) -> None:
+    assert refused_by_host(reason, "127.0.0.1:8000").kind is kind
