@@ -67,7 +67,7 @@ class Trouble:
     async def watch(self) -> None:
         """Look after the children and the switches until the server ends."""
         while True:
-            if self._ending is None and (dead := self._children.dead()) is not None:
+            if (dead := self._children.dead()) is not None:
                 await self._crashed(*dead)
             scheduler = self._service.scheduler
             scheduler.stuck = self._switches.stuck or self._children.stopped()
@@ -145,6 +145,8 @@ class Trouble:
     async def _crash_out(self) -> None:
         log, pid = self._service.log, os.getpid()
         self._service.crashed = True
+        if self._ending is not None:
+            self._ending.cancel()
         self._children.kill()
         if self.serving:
             log.line("Sleeping 5 seconds before crash diagnostics to let GPU activity settle.")

@@ -120,6 +120,14 @@ def test_a_killed_rank_takes_the_server_down_with_137_after_its_pause(tmp_path: 
         assert ours == said
 
 
+def test_a_stop_of_the_whole_group_looks_like_a_crash(tmp_path: Path) -> None:
+    with simulated(tmp_path, scale=1.0, past=True) as server:
+        server.ready()
+        os.killpg(server.process.pid, signal.SIGTERM)
+        assert server.process.wait(60) == -signal.SIGKILL
+        assert "crashed with exit code -15." in server.log
+
+
 def test_children_die_with_a_killed_launcher(tmp_path: Path) -> None:
     with simulated(tmp_path) as server:
         pids = server.ready().children().values()
