@@ -88,7 +88,7 @@ class Trouble:
 
     def drain(self) -> None:
         """SIGTERM: finish what runs, refuse health, leave with 0."""
-        if self._ending is None:
+        if self._ending is None and not self._service.crashed:
             self._ending = asyncio.get_running_loop().create_task(self._drain())
 
     def leave(self, code: int) -> NoReturn:
