@@ -101,6 +101,7 @@ class _Held:
         chunk = self.chunks[self.head]
         self.line_count -= len(chunk.lines)
         self.characters -= sum(map(len, chunk.lines))
+        self.chunks[self.head] = chunk._replace(lines=())  # its lines go now, its place later
         self.head += 1
         if self.head > 1024 and self.head * 2 > len(self.chunks):
             del self.chunks[: self.head], self.firsts[: self.head]
