@@ -72,7 +72,10 @@ class Turn:
             confirmed = await acts.guard.confirm(
                 acts.ask, request.verb, request.server, detail, look.reasons(request)
             )
-        await self._lock()
+        try:
+            await self._lock()
+        except HostRefused as error:
+            raise Refused(f"the host cannot be locked: {error}") from error
         try:
             # A person may have taken long to answer: what was confirmed must still be there.
             now = await self.look()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -219,6 +220,55 @@ async def test_a_load_that_fails_is_told_and_rolled_back(
     assert cmdline(now) == base
     assert environ(now) == held
     assert health(slot.port) == 200
+
+
+async def test_a_taken_port_ends_a_load_and_what_ran_comes_back(slot: Slot, models: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        slot.add("base", serve(models, slot.port))
+        slot.add("spec", serve(models, other.getsockname()[1], "--spec"), "speculative")
+        async with acting(slot.file(), *YES) as console:
+            first = await console.do("launch", "base")
+            assert first.exit is Exit.OK, first.text
+            back = await console.do("swap", "spec", on_fail="rollback")
+            assert back.exit is Exit.ROLLED_BACK, back.text
+            assert "port" in back.text.partition(";")[0]
+            assert any("bind" in line for line in back.lines)
+            assert left(slot) == [back.results["pid"]]
+            assert health(slot.port) == 200
+
+
+async def test_nothing_is_stopped_where_nothing_can_be_kept(slot: Slot, models: Path) -> None:
+    slot.add("base", serve(models, slot.port))
+    async with acting(slot.file(), *YES) as console:
+        first = await console.do("launch", "base")
+        assert first.exit is Exit.OK, first.text
+        assert slot.sshd is not None
+        private = slot.sshd.home / ".spec-console"
+        private.rename(private.with_name("elsewhere"))
+        private.write_text("no folder can be made here")
+        refused = await console.do("restart", "base")
+        assert refused.exit is Exit.GUARD
+        told = f"restart refused: the host cannot be locked: cannot make {private}"
+        assert refused.text == told
+        assert servers(models) == [first.results["pid"]]
+        assert health(slot.port) == 200
+
+
+async def test_a_connection_cut_while_it_rolls_back_brings_one_server_back(
+    slot: Slot, models: Path
+) -> None:
+    slot.add("base", serve(models, slot.port))
+    slot.add("spec", serve(slot.folder / "no-models", slot.port), "speculative")
+    assert slot.sshd is not None
+    async with acting(slot.file(), *YES) as console:
+        first = await console.do("launch", "base", env="NCCL_PROTO=LL")
+        assert first.exit is Exit.OK, first.text
+        cut_at(console, "roll back", slot.sshd.restart)
+        back = await console.do("swap", "spec", on_fail="rollback")
+        assert back.exit is Exit.ROLLED_BACK, back.text
+    (pid,) = left(slot)
+    assert pid == back.results["pid"]
+    assert environ(pid)["NCCL_PROTO"] == "LL"
 
 
 @pytest.mark.parametrize("phase", ["keep", "term", "gone", "launch", "load"])
