@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.control.port import Argument, Outcome
-from console.model.clock import Clock
+from console.model.clock import Clock, Pace
 from console.model.exits import Exit
 from console.model.failure import WireError
 from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
+from console.nccl.export import export
 from console.nccl.finding import Severity
 from console.nccl.importing.found import conflicts
 from console.nccl.importing.read import import_source
@@ -237,6 +238,33 @@ def profile_outcome(
         emit(event)
     said = f"{name}: {len(values)} variables, wanted for {server}"
     return Outcome(Exit.OK, clean(said, masks), {"profile": name, "count": len(values)})
+
+
+def profiles_outcome(fleet: Fleet, masks: Masks) -> Outcome:
+    """Every profile beside the fleet as a result: its name, its variables a line each."""
+    if not fleet.path:
+        return Outcome(Exit.OK, Clean("no profiles"))
+    try:
+        held = load_profiles(profiles_path(fleet.path)).profiles
+    except BadFile as error:
+        return Outcome(Exit.USAGE, clean(str(error), masks))
+    results: dict[str, str | int | float] = {
+        name: export(one.values, "env").text for name, one in held.items()
+    }
+    return Outcome(Exit.OK, clean(f"{len(held)} profiles", masks), results)
+
+
+async def fabric_outcome(watch: Watch, server: str, clock: Clock, masks: Masks) -> Outcome:
+    """What a host says of its IOMMU, of ACS and of peer access, a line each."""
+    from console.services.env_file import fabric
+    from console.services.process import HostCommands
+
+    try:
+        told = await fabric(HostCommands(watch.wire_of(server), clock, Pace(), masks))
+    except WireError as error:
+        why = f"IOMMU, ACS and peer access are not known: {error.why}"
+        return Outcome(error.kind.exit, clean(why, masks))
+    return Outcome(Exit.OK, told[0], {}, told)
 
 
 def _assigned(text: str) -> dict[str, str]:

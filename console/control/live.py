@@ -19,7 +19,13 @@ from console.control.answers import (
 )
 from console.control.benching import Benches
 from console.control.commands import run_outcome
-from console.control.environments import plan_outcome, profile_outcome, read_now
+from console.control.environments import (
+    fabric_outcome,
+    plan_outcome,
+    profile_outcome,
+    profiles_outcome,
+    read_now,
+)
 from console.control.guard import READ_ONLY
 from console.control.on_demand import token_now, topology_now
 from console.control.port import Argument, Outcome
@@ -164,6 +170,14 @@ class Live:
                 return await run_outcome(
                     self._watch, given, acts.guard, acts.ask, self._clock, self._masks, timeout_s
                 )
+            case "env" | "plan" | "profile" | "environment.profiles" | "environment.fabric":
+                return await self._environment(verb, server, given)
+            case _:
+                return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
+
+    async def _environment(self, verb: str, server: str, given: Mapping[str, Argument]) -> Outcome:
+        """What has to do with a server's variables."""
+        match verb:
             case "env":
                 return await read_now(self._watch, server, given, self.timeline, self._masks)
             case "plan":
@@ -171,8 +185,10 @@ class Live:
             case "profile":
                 emit, clock = self.timeline.emit, self._clock
                 return profile_outcome(self.fleet, server, given, emit, clock, self._masks)
+            case "environment.profiles":
+                return profiles_outcome(self.fleet, self._masks)
             case _:
-                return Outcome(Exit.STEP, clean(f"{verb} does nothing here", self._masks))
+                return await fabric_outcome(self._watch, server, self._clock, self._masks)
 
     async def _probe(self, server: str, given: Mapping[str, Argument]) -> Outcome:
         """Time all-reduces; what came of it stays in the session."""

@@ -312,6 +312,19 @@ VERBS: dict[str, Verb] = {
             need=Need.LIVE,
         ),
         Verb(
+            "environment.profiles",
+            "Profiles",
+            "The sets of variables beside the fleet, by name.",
+            on_screen=False,
+        ),
+        Verb(
+            "environment.fabric",
+            "Peer access",
+            "What a host says of its IOMMU, of ACS and of peer access between its GPUs.",
+            need=Need.LIVE,
+            on_screen=False,
+        ),
+        Verb(
             "unlock",
             "Unlock",
             "Permit changes on hosts until half an hour passes without one.",

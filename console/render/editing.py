@@ -71,13 +71,21 @@ def hint_lines(line: str, room: int, version: Version = NEWEST) -> list[Spans]:
 
 
 def check_lines(
-    text: str, room: int, version: Version = NEWEST, machine: Machine = UNKNOWN_MACHINE
-) -> list[Spans]:
-    """What NCCL would make of the text, worst first."""
-    found = check(values_of(text), version, machine)
-    ordered = sorted(found, key=lambda one: -one.severity.rank)
+    text: str,
+    line: str,
+    room: int,
+    version: Version = NEWEST,
+    machine: Machine = UNKNOWN_MACHINE,
+) -> tuple[list[Spans], list[Spans]]:
+    """What NCCL would make of the text, worst first: of the line's variable, and of the rest."""
+    found = sorted(check(values_of(text), version, machine), key=lambda one: -one.severity.rank)
+    name = line.strip().removeprefix("export ").partition("=")[0].strip()
+    own = [one for one in found if name in one.names]
+    others = [one for one in found if name not in one.names]
     nothing = [fitted((Span("✓ nothing to say", Role.GOOD),), room)]
-    return finding_lines(ordered, room) if ordered else nothing
+    more = [fitted((Span("✓ nothing more to say", Role.GOOD),), room)]
+    rest = finding_lines(others, room) if others else more if own else nothing
+    return finding_lines(own, room), rest
 
 
 def diff_lines(text: str, against: Mapping[str, str], room: int) -> list[Spans]:

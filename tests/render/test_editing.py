@@ -44,10 +44,13 @@ def test_a_known_variable_is_explained_and_a_part_of_one_leads_on() -> None:
 
 
 def test_findings_are_those_of_the_text_as_it_stands() -> None:
-    assert said(check_lines("NCCL_PROTO=Simple\n", 80)) == "✓ nothing to say"
-    told = said(check_lines("NCCL_BUFFSIZE=16M\n", 80))
+    assert said(check_lines("NCCL_PROTO=Simple\n", "", 80)[1]) == "✓ nothing to say"
+    told = said(check_lines("NCCL_BUFFSIZE=16M\n", "", 80)[1])
     assert told.startswith("error NCCL_BUFFSIZE=16M")
-    assert "NCCL_PROTOX" in said(check_lines("NCCL_PROTOX=1\n", 80))
+    assert "NCCL_PROTOX" in said(check_lines("NCCL_PROTOX=1\n", "", 80)[1])
+    own, rest = check_lines("NCCL_PROTOX=1\nNCCL_BUFFSIZE=16M\n", "export NCCL_BUFFSIZE=16M", 80)
+    assert "M is dropped" in said(own)
+    assert "NCCL_PROTOX" in said(rest)
 
 
 def test_the_difference_to_what_is_in_effect_is_told() -> None:
@@ -59,6 +62,7 @@ def test_the_difference_to_what_is_in_effect_is_told() -> None:
 @given(st.text(max_size=80), st.integers(8, 120))
 def test_any_text_fits_and_ends_in_no_error(text: str, room: int) -> None:
     line = text.partition("\n")[0]
-    for lines in (hint_lines(line, room), check_lines(text, room), diff_lines(text, {}, room)):
+    judged = check_lines(text, line, room)
+    for lines in (hint_lines(line, room), *judged, diff_lines(text, {}, room)):
         assert all(cells(one) <= room for one in lines)
     completions(line)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from console.control.port import Outcome
+from console.model.exits import Exit
 from console.stream.fact import Completeness
 from console.stream.server_events import CollectiveSeen, EnvDrifted, EnvRead, ProcessSeen
 from console.ui.app import ConsoleApp
@@ -108,6 +110,7 @@ async def test_the_editor_completes_checks_and_saves_a_profile() -> None:
     async with staged(stage) as (app, pilot):
         await press(app, pilot, "3")
         await edits(app, pilot)
+        await press(app, pilot, "ctrl+r")
         shown = text(app)
         assert "variables for kimi-base" in shown
         assert "NCCL_PROTO=LL" in shown
@@ -146,3 +149,103 @@ async def test_leaving_the_editor_saves_nothing() -> None:
         await look(app, pilot)
         assert "Who says what" in text(app)
         assert stage.control.done == []
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+async def test_the_form_searches_sets_and_leaves_out(size: tuple[int, int]) -> None:
+    stage = night()
+    async with staged(stage, size) as (app, pilot):
+        await press(app, pilot, "3")
+        await edits(app, pilot)
+        shown = text(app)
+        assert "▸ NCCL_PROTO" in shown
+        assert "6 set" in shown
+        await pilot.press(*"buffsi")
+        await look(app, pilot)
+        rows = [line for line in text(app).splitlines() if "▸" in line]
+        assert "▸ NCCL_BUFFSIZ" in rows[0]
+        assert "16777216" in rows[0] or size[0] < 80
+        await pilot.press("enter", *["backspace"] * 8, *"16M")
+        await look(app, pilot)
+        assert "M is dropped; NCCL uses 16" in " ".join(text(app).split()) or size[0] < 120
+        await pilot.press("escape")
+        await look(app, pilot)
+        assert "16M" not in text(app)
+        before = text(app)
+        await pilot.press("ctrl+n")
+        await look(app, pilot)
+        assert text(app) != before or size[0] >= 120
+        await pilot.press("ctrl+p")
+        await pilot.press("enter", *["backspace"] * 8, *"4194304", "enter")
+        await pilot.press(*["backspace"] * 6, *"nthreads", "ctrl+o")
+        await look(app, pilot)
+        assert "5 set" in text(app)
+        await pilot.press("ctrl+r")
+        await look(app, pilot)
+        shown = text(app)
+        assert "NCCL_BUFFSIZE=4194304" in shown
+        assert "NCCL_NTHREADS=" not in shown
+        await pilot.press("ctrl+s")
+        await auntil(lambda: isinstance(app.screen, Dialog))
+
+
+async def test_the_form_completes_values_and_takes_unknown_names() -> None:
+    stage = night()
+    async with staged(stage, (120, 40)) as (app, pilot):
+        await press(app, pilot, "3")
+        await edits(app, pilot)
+        await pilot.press(*"p2p_level", "enter", *["backspace"] * 3, "P", "H", "tab", "enter")
+        await look(app, pilot)
+        assert "NCCL_P2P_LEVEL" in text(app)
+        assert "PHB" in text(app)
+        await pilot.press(*["backspace"] * 9, *"my_own")
+        await look(app, pilot)
+        assert "NCCL_MY_OWN" in text(app)
+        assert "unknown to NCCL" in text(app)
+        await pilot.press("enter", "1", "enter")
+        await look(app, pilot)
+        assert "no variable NCCL is known to read" in " ".join(text(app).split())
+
+
+async def test_it_compares_with_every_profile() -> None:
+    stage = night()
+    stage.control.outcome = Outcome(Exit.OK, c("2"), {"plain": "NCCL_PROTO=Simple\n"})
+    async with staged(stage, (120, 40)) as (app, pilot):
+        await press(app, pilot, "3")
+        await edits(app, pilot)
+        assert "Against what is in effect" in text(app)
+        await pilot.press("ctrl+t")
+        await look(app, pilot)
+        shown = text(app)
+        assert "Against profile plain" in shown
+        assert "NCCL_PROTO  Simple → LL" in shown
+        await pilot.press("ctrl+t")
+        await look(app, pilot)
+        assert "Against what is in effect" in text(app)
+
+
+async def test_a_first_level_shows_what_the_box_says_before_it_is_saved() -> None:
+    stage = night()
+    stage.control.outcome = Outcome(Exit.OK, c("x"), {}, [c("ACS: active on 3 of 14 bridges")])
+    async with staged(stage, (120, 40)) as (app, pilot):
+        await press(app, pilot, "3")
+        await edits(app, pilot)
+        await pilot.press(*"p2p_level", "enter", *["backspace"] * 3, *"PHB", "enter", "ctrl+s")
+        await auntil(lambda: isinstance(app.screen, Dialog))
+        await look(app, pilot)
+        shown = text(app)
+        assert "NCCL_P2P_LEVEL=PHB is new on this box" in shown
+        assert "ACS: active on 3 of 14 bridges" in shown
+        assert stage.control.done[-1][:2] == ("environment.fabric", "kimi-base")
+        await pilot.press("right", "enter")
+        await auntil(lambda: "Name of the profile" in text(app))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+async def test_a_server_of_which_nothing_was_read_has_one_frame(size: tuple[int, int]) -> None:
+    async with staged(story(), size) as (app, pilot):
+        await press(app, pilot, "3")
+        shown = text(app)
+        assert "Nothing read yet: e reads it now." in shown
+        assert "Findings" not in shown
+        assert shown.count("╭") == 1

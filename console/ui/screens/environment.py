@@ -14,6 +14,7 @@ from console.model.clock import Clock
 from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.nccl.version import NEWEST
+from console.render.editing import values_of
 from console.render.environment import (
     basis_text,
     drift_spans,
@@ -23,6 +24,7 @@ from console.render.environment import (
     matter_lines,
     truth_table,
 )
+from console.render.label import label
 from console.render.spans import fitted, wrapped
 from console.stream.environment import effective, machine, nccl_version, wanted_of
 from console.stream.state import Server
@@ -33,6 +35,7 @@ from console.ui.screens.variables import Variables
 from console.ui.sight import Sight
 from console.ui.theme import Ink
 
+LEVEL = "NCCL_P2P_LEVEL"
 _FRAME = 2
 
 
@@ -65,9 +68,12 @@ class Environment(ModeScreen, inherit_bindings=False):
 
     def fill(self, sight: Sight) -> None:
         """Hand what was seen to every pane."""
-        stand(self.truth, self.maximised in (None, self.truth))
-        stand(self.findings, self.maximised in (None, self.findings))
-        stand(self.matter, self.maximised is None)
+        server = sight.state.servers.get(sight.server)
+        # Of a server of which nothing was read there is nothing to find: no empty frames.
+        read = server is not None and bool(server.envs)
+        stand(self.truth, self.maximised in (None, self.truth) or not read)
+        stand(self.findings, read and self.maximised in (None, self.findings))
+        stand(self.matter, read and self.maximised is None)
         self._fill_texts(sight)
 
     def edit(self) -> None:
@@ -81,11 +87,35 @@ class Environment(ModeScreen, inherit_bindings=False):
         env = effect if wanted is None else {str(n): str(v) for n, v in wanted.values}
         version = nccl_version(server) or NEWEST
         box, ink, name = machine(server, sight.state), self.header.ink, sight.server
-        editor = Variables(ink, name, env, effect, version, box)
-        self.app.push_screen(editor, partial(self._edited, name))
+        editor = Variables(ink, name, env, effect, version, box, self._profiles)
+        new = env.get(LEVEL), effect.get(LEVEL)
+        self.app.push_screen(editor, partial(self._edited, name, new))
 
-    def _edited(self, server: str, text: str | None) -> None:
-        if text is not None:
+    async def _profiles(self) -> dict[str, dict[str, str]]:
+        """The profiles beside the fleet, to compare with."""
+        outcome = await self._control.do("environment.profiles")
+        return {f"profile {name}": values_of(str(env)) for name, env in outcome.results.items()}
+
+    def _edited(self, server: str, before: tuple[str | None, str | None], text: str | None) -> None:
+        if text is None:
+            return
+        level = values_of(text).get(LEVEL)
+        if level is not None and level not in before and before[1] is None:
+            self.run_worker(self._warned(server, level, text), group="verbs")
+        else:
+            self._ask_name(server, text)
+
+    async def _warned(self, server: str, level: str, text: str) -> None:
+        """What the box says of peer access, before a first P2P_LEVEL on it is saved."""
+        outcome = await self._control.do("environment.fabric", server)
+        told = tuple(map(label, outcome.lines)) or (label(outcome.text),)
+        said = f"{LEVEL}={level} is new on this box; a wrong setting can wedge its GPUs"
+        question = Question(server, said, told, choices=("Cancel", "Save"))
+        if await self.app.push_screen_wait(Dialog(question)) == "Save":
+            self._ask_name(server, text)
+
+    def _ask_name(self, server: str, text: str) -> None:
+        if text:
             ask = "Name of the profile: letters, digits, dot, dash and underline"
             question = Question(server, ask)
             self.app.push_screen(Dialog(question), partial(self._named, server, text))
@@ -98,6 +128,12 @@ class Environment(ModeScreen, inherit_bindings=False):
         given = {"name": name, "env": text, "origin": "the editor", "replace": "yes"}
         outcome = await self._control.do("profile", server, given)
         self.say(outcome.text, outcome.ok)
+        if outcome.ok and self._control.can("envfile", server) is None:
+            asked = "Put them into an environment file on the host as well?"
+            question = Question(server, asked, choices=("No", "Write"))
+            if await self.app.push_screen_wait(Dialog(question)) == "Write":
+                outcome = await self._control.do("envfile", server, {"profile": name})
+                self.say(outcome.text, outcome.ok)
 
     def _fill_texts(self, sight: Sight) -> None:
         """The three panes, made anew only when what they are made of has changed."""
