@@ -24,6 +24,10 @@ STATUSES: tuple[Status, ...] = (
 )
 
 
+HIDDEN_TOKENS = 8
+"""Tokens without text that an answer may hold where nothing tells them: marks of begin and end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """One event: ns after the request was sent, the server's count so far, ids in it, text."""
@@ -153,6 +157,9 @@ def _proved(answer: Answer, said: int, asked: int) -> Counted | Refused:
         if said != asked:
             return Refused(f"stopped by length, but {said} tokens are counted of {asked}")
         proofs.append("requested length")
+    size = len(answer.text().encode("utf-8", "surrogatepass"))
+    if not proofs and said > size + HIDDEN_TOKENS:
+        return Refused(f"the count says {said} tokens, the text has {size} bytes")
     return Counted(said, tuple(proofs))
 
 

@@ -62,7 +62,8 @@ class Job:
 
     `url` is the server's base; `headers` carry an API key, which therefore stays off any command
     line. `extra` is merged into every body. `cancel_on_close`: whether closing the worker's
-    input ends its runs (what was measured is kept) or lets them finish.
+    input ends its runs (what was measured is kept) or lets them finish. `ca`: PEM text of the
+    authorities trusted for https, "" for the system's own.
     """
 
     url: str
@@ -76,6 +77,7 @@ class Job:
     stall_s: float = 60.0
     progress_s: float = 0.2
     cancel_on_close: bool = True
+    ca: str = ""
 
     def line(self) -> bytes:
         """The job as the one JSON line a worker reads."""
@@ -85,6 +87,7 @@ class Job:
             "host": url.hostname,
             "port": url.port or (443 if tls else 80),
             "tls": tls,
+            "ca": self.ca,
             "dialect": self.dialect,
             "connect_s": self.connect_s,
             "stall_s": self.stall_s,

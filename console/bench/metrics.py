@@ -99,6 +99,8 @@ def measure(
     found = accepted if isinstance(accepted, Acceptance) else None
     arrivals = _arrivals(chunks, found)
     cycle_ms, broken, notes = _cycle(arrivals, found, rate)
+    if not counted.proofs:
+        notes = (*notes, f"nothing but the server's last word says {counted.tokens} tokens")
     gaps = _gaps(arrivals)
     sent_together = len(arrivals) < len(chunks)
     return Figures(

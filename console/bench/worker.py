@@ -36,8 +36,7 @@ class Beat(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.late_ns = [0]
-        self.over = threading.Event()
+        self.late_ns, self.over = [0], threading.Event()
 
     def run(self) -> None:
         since = clock()
@@ -255,7 +254,8 @@ class Session:
         capture.start_ns = clock()
         sock = socket.create_connection((job["host"], job["port"]), job["connect_s"])
         if job["tls"]:
-            sock = ssl.create_default_context().wrap_socket(sock, server_hostname=job["host"])
+            trust = ssl.create_default_context(cadata=job["ca"] or None)
+            sock = trust.wrap_socket(sock, server_hostname=job["host"])
         with sock:
             self.sock = sock
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

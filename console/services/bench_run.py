@@ -53,7 +53,8 @@ class Live:
 @dataclass(slots=True)
 class Requests:
     """Timed requests to one server. `url` is its base as the worker sees it; `headers` carry its
-    key; `probes` counts the one-token health probes that this console has sent so far."""
+    key; `probes` counts the one-token health probes that this console has sent so far; `ca` are the
+    authorities trusted for https, PEM."""
 
     server: Server
     engine: Engine
@@ -65,6 +66,7 @@ class Requests:
     pace: Pace
     headers: Mapping[str, str] = field(default_factory=dict)
     probes: Callable[[], int] = lambda: 0
+    ca: str = ""
 
     async def run(self, worker: Worker, name: str, prompt: Prompt) -> AsyncIterator[Live | Timed]:
         """One request: its live rate again and again, at the end the run.
@@ -123,6 +125,7 @@ class Requests:
             self.headers,
             extra,
             progress_s=tick_s,
+            ca=self.ca,
         )
 
     def _sglang_over_openai(self, dialect: Dialect) -> bool:

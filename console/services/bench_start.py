@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -25,7 +26,7 @@ from console.services.bench_taken import Taking
 from console.services.circumstances import environment_of, server_says
 from console.services.credential import key_headers
 from console.services.engine import Found, find
-from console.services.timing import OWN_PYTHON, Place, place_of
+from console.services.timing import OWN_PYTHON, THROUGH, Place, place_of
 from console.services.tunnel import tunnel
 from console.stream.server_events import HealthSeen
 from console.stream.state import Item, State
@@ -79,6 +80,20 @@ async def who_answers(server: Server, http: Http, deadline_s: float) -> Found:
     return found
 
 
+def authorities(server: Server) -> str:
+    """PEM text of the authorities trusted for a server, "" for the system's own.
+
+    Raises:
+        WireError: its file cannot be read, UNREADABLE.
+    """
+    if not server.ca_file:
+        return ""
+    try:
+        return Path(server.ca_file).expanduser().read_text("ascii")
+    except (OSError, UnicodeError) as error:
+        raise WireError(Failure.UNREADABLE, f"ca_file {server.ca_file}: {error}") from error
+
+
 @asynccontextmanager
 async def prepared(
     bench: Clean,
@@ -111,7 +126,17 @@ async def prepared(
 
     def benching(url: str, timed_on: Wire, place: Place) -> Benching:
         requests = Requests(
-            server, engine, found.model, url, plan.sampling, http, clock, pace, headers, probes
+            server,
+            engine,
+            found.model,
+            url,
+            plan.sampling,
+            http,
+            clock,
+            pace,
+            headers,
+            probes,
+            authorities(server),
         )
         version = f"{engine.value} {found.version}".strip()
         taking = Taking(
@@ -130,7 +155,7 @@ async def _timed_at(
 ) -> AsyncIterator[tuple[str, Wire, Place]]:
     """The server's address as a worker sees it, the wire to that worker, and its place: beside the
     server, or on this machine where the host has no Python."""
-    place = await place_of(wire, deadline_s)
+    place = await place_of(url, wire, deadline_s)
     if place is not None:
         yield url, wire, place
         return
@@ -140,7 +165,7 @@ async def _timed_at(
     try:
         async with tunnel(wire, at.hostname or "127.0.0.1", at.port or 80) as port:
             near = urlunsplit((at.scheme, f"127.0.0.1:{port}", at.path, "", ""))
-            yield near, here, Place(text, worker_argv(OWN_PYTHON), tunnelled=True)
+            yield near, here, Place(text, worker_argv(OWN_PYTHON), THROUGH)
     finally:
         await here.close()
 

@@ -49,8 +49,7 @@ class Taking:
         taken = joined(probed, self.said) | {"env": await self.environment()}
         versions = taken.get("versions", Group({}))
         engine: dict[str, Value] = {"engine": self.version, "client": written_version()}
-        client = "through this console's connection" if place.tunnelled else "beside the server"
-        where: dict[str, Value] = {"place": client, "python": python}
+        where: dict[str, Value] = {"place": place.way, "python": python}
         taken["versions"] = Group({**versions.values, **engine}, versions.unread)
         taken["client"] = Group(where)
         taken["request"] = _request(plan, self.requests.engine)

@@ -27,6 +27,7 @@ from console.services.arguments import args_seen
 from console.services.circumstances_software import Rows, model, topology, versions
 from console.services.engine import Found
 from console.services.probe_script import probe_argv, probe_script
+from console.services.timing import elsewhere
 from console.stream.environment import basis, effective
 from console.stream.state import Server as ServerCell
 from console.transport.wire import Wire
@@ -56,7 +57,10 @@ async def look_at_host(
 ) -> Groups:
     """Host, launch, configuration files, GPUs, model and software, in one round trip. `said`: what
     the server tells of itself, None to look again only at what can change while it runs."""
-    name = _host_name(server, wire)
+    far = elsewhere(server.url, wire)
+    if far:
+        return _unread(far, f"{far} is another machine: name it as a host of a fleet, by SSH")
+    name = _host_name(wire)
     try:
         argv = probe_argv(_port(server), *(_models(said) if said is not None else ()))
         script = probe_script(again=said is None)
@@ -100,9 +104,8 @@ def _port(server: Server) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
 
 
-def _host_name(server: Server, wire: Wire) -> str:
+def _host_name(wire: Wire) -> str:
     """`local` for this machine; else the fleet's name: addresses say nothing after a tunnel."""
-    del server
     return "local" if wire.host.wire is Way.LOCAL else wire.host.name
 
 

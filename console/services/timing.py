@@ -6,10 +6,14 @@ here may be taken for a measured time.
 
 from __future__ import annotations
 
+import ipaddress
+import platform
+import socket
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Self
+from urllib.parse import urlsplit
 
 from console.bench.job import (
     Done,
@@ -29,16 +33,19 @@ from console.transport.wire import Stream, Use, Wire
 MOST_RECORD = 64 * 1024 * 1024
 _READY_S = 20.0
 OWN_PYTHON = sys.executable
+BESIDE = "beside the server"
+THROUGH = "through this console's connection"
+NETWORK = "over the network"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a worker runs: `text` for people, `argv` its command, `tunnelled` when every byte it
-    times comes through the console's own connection."""
+    """Where a worker runs: `text` for people, `argv` its command, `way` how its requests get to the
+    server, which is in every number."""
 
     text: str
     argv: tuple[str, ...]
-    tunnelled: bool = False
+    way: str = BESIDE
 
 
 def version_argv() -> list[str]:
@@ -46,13 +53,39 @@ def version_argv() -> list[str]:
     return ["python3", "-c", "import sys; print(sys.version_info >= (3, 9))"]
 
 
-async def place_of(wire: Wire, deadline_s: float) -> Place | None:
-    """Where to time requests to servers of this host; None when it has no Python of 3.9 or later.
+def elsewhere(url: str, wire: Wire) -> str:
+    """The other machine that an address given for this one leads to, "" where it is this one. What
+    is read here is then nothing of the server's. Hosts reached by SSH speak of their own."""
+    host = (urlsplit(url).hostname or "").lower()
+    if wire.host.wire is not f.Wire.LOCAL or wire.host.enter:
+        return ""
+    if host in ("", "localhost", platform.node().lower()):
+        return ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.is_loopback or address.is_unspecified:
+        return ""
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((host, 0))  # only an address of this machine can be bound; nothing is sent
+    except OSError:
+        return host
+    return ""
+
+
+async def place_of(url: str, wire: Wire, deadline_s: float) -> Place | None:
+    """Where to time requests to a server of this host; None when it has no Python of 3.9 or later.
 
     Raises:
         WireError: the host cannot be asked.
     """
     host = wire.host
+    far = elsewhere(url, wire)
+    if far:
+        return Place(f"this machine, over the network to {far}", worker_argv(OWN_PYTHON), NETWORK)
     if host.wire is f.Wire.LOCAL and not host.enter:
         return Place("this machine, beside the server", worker_argv(OWN_PYTHON))
     done = await wire.run(version_argv(), deadline_s=deadline_s)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -33,16 +34,19 @@ def piece(body: bytes) -> bytes:
 @dataclass
 class Scripted:
     """Serves each connection the same script: bytes are one send, numbers are waits in seconds,
-    an Event holds everything back until it is set. The connection closes at the script's end."""
+    an Event holds everything back until it is set. The connection closes at the script's end.
+    With `tls` it speaks https."""
 
     script: Script
+    tls: ssl.SSLContext | None = None
     requests: list[bytes] = field(default_factory=list)
     sent_ns: list[int] = field(default_factory=list)
     holding: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Scripted:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "http" if self.tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
         return self
@@ -63,13 +67,15 @@ class Scripted:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            with connection:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self.requests.append(read_request(connection))
-                try:
+            try:
+                if self.tls is not None:
+                    connection = self.tls.wrap_socket(connection, server_side=True)
+                with connection:
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self.requests.append(read_request(connection))
                     self._play(connection)
-                except OSError:
-                    pass  # the other side hung up first
+            except OSError:
+                pass  # the other side hung up first, or does not trust it
 
     def _play(self, connection: socket.socket) -> None:
         due = time.perf_counter()

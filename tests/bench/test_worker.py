@@ -6,6 +6,7 @@ import ast
 import json
 import signal
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -134,6 +135,11 @@ def test_a_terminator_split_over_two_reads_ends_the_run() -> None:
             500,
             "4 chunks bring text, but the count says 3 tokens",
         ),
+        (
+            sent(said("a"), said("b"), said("c", finish="stop"), usage(103), DONE),
+            500,
+            "the count says 103 tokens, the text has 3 bytes",
+        ),
         (sent(said("ab", 600, "stop"), DONE), 500, "the count says 600 tokens, 500 were asked for"),
         (
             sent(said("a", 2), said("b", 1), DONE),
@@ -258,6 +264,31 @@ def test_the_key_goes_into_a_header_and_the_path_below_a_prefix() -> None:
     assert head.startswith("POST /proxy/v1/chat/completions HTTP/1.1\r\n")
     assert "Authorization: Bearer k" in head
     assert f"Host: {server.url.removeprefix('http://')}" in head
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for 127.0.0.1 that vouches for itself; its key lies beside it."""
+    path = tmp_path / "server.pem"
+    argv = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    argv += ["-nodes", "-days", "3650", "-subj", "/CN=rig"]
+    argv += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    argv += ["-keyout", str(path.with_suffix(".key")), "-out", str(path)]
+    subprocess.run(argv, check=True, capture_output=True)
+    return path
+
+
+@pytest.mark.rig
+def test_https_is_spoken_with_whom_the_authorities_vouch_for(certificate: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_suffix(".key"))
+    with Scripted(sent(said("a", 1), said("b", 2, "length"), DONE), tls=context) as server:
+        trusted = working.job(server.url, "completions", 2, ca=certificate.read_text())
+        run = working.answer(trusted)
+        refused = working.answer(working.job(server.url, "completions", 2))
+    assert count(run, 2) == Counted(2, ("running count", "requested length"))
+    assert refused.status == "unreachable"
+    assert "certificate verify failed" in refused.why
 
 
 def test_a_header_cannot_smuggle_in_another() -> None:

@@ -21,6 +21,7 @@ from console.model.clock import Pace, SystemClock
 from console.model.fleet import Arm, Host, Server
 from console.services.circumstances import Groups, look_at_host
 from console.services.circumstances_software import topology, versions
+from console.services.timing import BESIDE, NETWORK, elsewhere, place_of
 from console.transport.wires import wire_to
 from tests.rig.ports import free_port
 from tests.rig.waiting import until
@@ -215,3 +216,30 @@ def test_versions_that_were_not_readable_are_unread() -> None:
         "nccl": "2.27.7",
         "driver": "590.48.01",
     }
+
+
+@pytest.mark.parametrize(
+    ("url", "far"),
+    [
+        ("http://127.0.0.1:8000", ""),
+        ("http://localhost:8000", ""),
+        ("http://[::1]:8000", ""),
+        ("http://127.9.9.9:8000", ""),
+        ("http://192.0.2.7:8000", "192.0.2.7"),
+        ("https://gpu8.example:8000", "gpu8.example"),
+    ],
+)
+async def test_another_machine_is_never_told_by_what_is_read_here(url: str, far: str) -> None:
+    clock = SystemClock()
+    wire = wire_to(Host("local"), clock, Pace(), Nobody())
+    try:
+        assert elsewhere(url, wire) == far
+        place = await place_of(url, wire, 5.0)
+        if far:
+            found = await look_at_host(Server("s", "slot", Arm.BASELINE, url), wire, 5.0, UTC, {})
+            assert found["host"].values == {"name": far}
+            assert all(group.unread for group in found.values())
+    finally:
+        await wire.close()
+    assert place is not None
+    assert (place.way, far in place.text) == (NETWORK if far else BESIDE, True)
