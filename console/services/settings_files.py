@@ -73,7 +73,8 @@ def find_argv(folder: str, bounds: Bounds) -> tuple[str, ...]:
     """The command that prints the paths of regular files in which a name of NCCL's stands."""
     left_out = [word for name in _LEFT_OUT for word in ("-o", "-name", name)][1:]
     return (
-        *("find", folder, "-xdev", "-maxdepth", str(bounds.deep)),
+        # A host takes over the language of the person's machine; what find complains is read.
+        *("env", "LC_ALL=C", "find", folder, "-xdev", "-maxdepth", str(bounds.deep)),
         *("-type", "d", "(", *left_out, ")", "-prune", "-o"),
         *("-type", "f", "-size", f"-{bounds.most_bytes // 1024}k"),
         *("-exec", "grep", "-l", "NCCL_[A-Z]", "{}", "+"),
@@ -89,6 +90,8 @@ async def _names(wire: Wire, folder: str, bounds: Bounds) -> tuple[list[str], Fi
     """Paths as far as the bounds allow, and what was left out."""
     found, closed, rest = Files(), 0, b""
     names: list[str] = []
+    # As BusyBox and as GNU quote it.
+    nowhere = (f"find: {folder}: No", "find: '" + folder.replace("'", "\\'") + "': No")
     stream = await wire.open(print_argv(find_argv(folder, bounds)), use=Use.READ)
     try:
         async with asyncio.timeout(bounds.seconds):
@@ -98,7 +101,7 @@ async def _names(wire: Wire, folder: str, bounds: Bounds) -> tuple[list[str], Fi
                     text = line.decode("utf-8", "surrogateescape")
                     if not _COMPLAINT.match(text):
                         names.append(text)
-                    elif text.startswith(f"find: {folder}: ") or f"{folder}’: No" in text:
+                    elif text.startswith(nowhere):
                         raise WireError(Failure.MISSING, text.partition(": ")[2])
                     else:
                         closed += 1

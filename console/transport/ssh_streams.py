@@ -6,6 +6,7 @@ Owns asyncssh's side of both: how they are read, fed and let go of.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from functools import partial
 
 import asyncssh
@@ -46,9 +47,10 @@ class RemoteCommand:
             raise WireError(Failure.CLOSED, "the command takes no more input") from error
 
     async def feed(self, stdin: bytes) -> None:
-        """Give it all of its input."""
-        self._process.stdin.write(stdin)
-        self._process.stdin.write_eof()
+        """Give it all of its input; one that has ended without reading it is no failure."""
+        with contextlib.suppress(asyncssh.Error, OSError):
+            self._process.stdin.write(stdin)
+            self._process.stdin.write_eof()
 
     async def finish(self, most_bytes: int) -> Done:
         """Read both outputs and wait for its end."""

@@ -1,7 +1,7 @@
 """Hosts as people have them: any login shell, noisy start-up files, GNU's or BusyBox's tools.
 
 A BusyBox host has BusyBox's applets alone in its PATH and BusyBox as its /bin/sh, in a mount
-namespace of each session; nothing of the machine is changed.
+namespace that its sessions share; nothing of the machine is changed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig.ports import free_port
-from tests.rig.process import runs
+from tests.rig.process import Child, runs
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import until
 
@@ -37,9 +37,9 @@ case "$*" in *-lms*) exec sleep 600 ;; esac
 """
 """A stand-in for nvidia-smi that says what it was asked."""
 
-_SESSION = """#!/bin/sh
-exec unshare --mount --propagation private {busybox} sh -c '
-mount --bind {busybox} /bin/sh && exec {shell} -c "$SSH_ORIGINAL_COMMAND"'
+_HOLD = 'mount --bind {busybox} /bin/sh && echo up && trap "exit 0" TERM && sleep 1000 & wait $!'
+_SESSION = """#!/bin/dash
+exec nsenter --target {pid} --mount --wd=/ {shell} -c "$SSH_ORIGINAL_COMMAND"
 """
 
 
@@ -86,27 +86,44 @@ def gpu_tool(folder: Path) -> None:
 def shell_host(folder: Path, shell: str, tools: str) -> Iterator[Sshd]:
     """An sshd whose sessions have this login shell and these tools."""
     folder.mkdir()
-    if tools == "busybox":
-        path = applets(folder / "bin")
-        gpu_tool(path)
-        # dash is /bin/sh here, so what stands in its place would be met as a login shell too.
-        copy = folder / "dash"
-        shutil.copy("/bin/dash", copy)
-        session = folder / "session"
-        login = str(copy) if shell == "dash" else shell_argv(shell)
-        session.write_text(_SESSION.format(busybox=BUSYBOX, shell=login))
-        session.chmod(0o755)
-        force, search = f"ForceCommand {session}", str(path)
-    else:
-        gpu_tool(folder / "bin")
-        force = f'ForceCommand {shell_argv(shell)} -c "$SSH_ORIGINAL_COMMAND"'
-        search = f"{folder / 'bin'}:{os.environ['PATH']}"
-    with Sshd(folder / "sshd", directives=[force], set_env={"PATH": search}) as server:
+    with ExitStack() as running:
+        if tools == "busybox":
+            path = applets(folder / "bin")
+            gpu_tool(path)
+            session = running.enter_context(busybox_session(folder, shell))
+            force, search = f"ForceCommand {session}", str(path)
+        else:
+            gpu_tool(folder / "bin")
+            force = f'ForceCommand {shell_argv(shell)} -c "$SSH_ORIGINAL_COMMAND"'
+            search = f"{folder / 'bin'}:{os.environ['PATH']}"
+        sshd = Sshd(folder / "sshd", directives=[force], set_env={"PATH": search})
+        server = running.enter_context(sshd)
         for name, text in NOISE.items():
             file = server.home / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         yield server
+
+
+@contextmanager
+def busybox_session(folder: Path, shell: str) -> Iterator[Path]:
+    """A program that runs a session's command by this login shell where /bin/sh is BusyBox's."""
+    # dash is /bin/sh here, so what stands in its place would be met as a login shell too.
+    copy = folder / "dash"
+    shutil.copy("/bin/dash", copy)
+    log = folder / "namespace.log"
+    argv = ["unshare", "--mount", "--propagation", "private", str(copy), "-c"]
+    holder = Child([*argv, _HOLD.format(busybox=BUSYBOX)], log)
+    try:
+        until(lambda: b"up" in log.read_bytes() or holder.returncode is not None, 30)
+        assert holder.returncode is None, f"no namespaces on this machine: {log.read_text()}"
+        session = folder / "session"
+        login = str(copy) if shell == "dash" else shell_argv(shell)
+        session.write_text(_SESSION.format(pid=holder.pid, shell=login))
+        session.chmod(0o755)
+        yield session
+    finally:
+        holder.kill()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from console.bench.job import worker_argv, worker_preamble
+from console.model.failure import Failure, WireError
 from console.services import allreduce_script, container_script, env_file_script
 from console.services import checking_script as checking
 from console.services import gpu_script as gpu
@@ -23,7 +24,7 @@ from console.services.environ_said import read_said
 from console.services.environ_script import environ_argv
 from console.services.nccl_file import nccl_file_argv
 from console.services.probe_script import probe_argv, probe_script
-from console.services.settings_files import Bounds, find_argv, head_argv
+from console.services.settings_files import Bounds, find_argv, find_settings, head_argv
 from console.services.supervised import supervised_argv
 from console.services.tail_script import Place as LogPlace
 from console.services.tail_script import follow_argv, print_argv
@@ -120,6 +121,13 @@ async def find(wire: Wire, place: Place) -> None:
     async with opened(wire, print_argv(find_argv(place.there, Bounds()))) as stream:
         wanted = f"{place.there}/{ODD}\n".encode()
         assert (await heard(stream, wanted)) == wanted
+    nowhere = f"{place.there}/it's not there"
+    try:
+        found = await find_settings(wire, nowhere, Bounds())
+    except WireError as error:
+        assert error.kind is Failure.MISSING, error
+    else:
+        raise AssertionError(f"found {found} in {nowhere}")
 
 
 async def head(wire: Wire, place: Place) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncssh
 import pytest
 
 from console.model.failure import Failure, WireError
+from console.transport.ssh_streams import RemoteCommand
 from console.transport.wire import Stream, Wire
+from tests.rig.sshd import Sshd
 
 pytestmark = pytest.mark.rig
 
@@ -18,6 +21,20 @@ async def test_each_input_is_answered_before_the_next(any_wire: Wire) -> None:
             assert await stream.read() == b"got " + word + b"\n"
     finally:
         await stream.close()
+
+
+async def test_a_command_that_reads_no_input_gives_its_outcome(any_wire: Wire) -> None:
+    done = await any_wire.run(["sh", "-c", "exit 3"], stdin=b"x" * 300_000, deadline_s=30)
+    assert done.code == 3
+
+
+async def test_input_for_one_that_is_over_already_is_let_go(sshd: Sshd) -> None:
+    async with asyncssh.connect("rig", config=str(sshd.ssh_config)) as connection:
+        process = await connection.create_process("printf 'mark\nout'; exit 3", encoding=None)
+        await process.wait_closed()
+        command = RemoteCommand(process, b"mark", None)
+        await command.feed(b"in")
+        assert (await command._out.all(100), process.returncode) == (b"out", 3)
 
 
 async def filled(stream: Stream) -> None:
