@@ -128,6 +128,7 @@ class Flow:
             said.append(f"unit {self.look.kept.unit} keeps it running")
         elif self.look.kept.by_hand:
             said.append(f"it runs in container {tree.container[:12] or 'of another name'}")
+        said += kept.hints
         results: dict[str, str | int | float] = {
             "recipe": kept.path, "pid": tree.launcher.identity.pid, "log": kept.log,
         }  # fmt: skip

@@ -39,6 +39,7 @@ class Captured:
         unkept: variables whose names no shell can hold; they are not restored.
         output: where its standard output goes; `through` the file a reader of that pipe writes.
         program: of a command line that names no program any more.
+        hints: where else something of its start may be read; no value is in them.
     """
 
     path: str
@@ -49,6 +50,7 @@ class Captured:
     output: Clean = NOTHING
     through: Clean = NOTHING
     program: Clean = NOTHING
+    hints: tuple[Clean, ...] = ()
 
     @property
     def log(self) -> str:
@@ -177,6 +179,7 @@ class Launcher:
             clean(said.get("stdout", "")),
             clean(said.get("through", "")),
             clean(said.get("program", "")),
+            tuple(clean(row[6:]) for row in rows if row.startswith("@hint ")),
         )
 
     async def launch(self, act: str, start: Start) -> Launched:

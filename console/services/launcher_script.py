@@ -43,7 +43,13 @@ echo "@program $x"; { echo "$x"; sed 1d "$r.words"; } >"$r.x"; mv "$r.x" "$r.wor
 tr "\n\000" "\001\n" <"/proc/$p/environ" | sed "s/^/e /"; echo .; } >"$r.new" && mv "$r.new" "$r"
 || no "cannot write $r";
 echo "$p $start $(cat /proc/sys/kernel/random/boot_id)" >"$r.of";
-echo "@recipe $r"; echo "@cwd $c"; echo "@words"; hide <"$r.words"; rm -f "$r.words";
+echo "@recipe $r"; echo "@cwd $c"; echo "@words"; hide <"$r.words";
+w=; while IFS= read -r y; do if [ ${#y} -gt ${#w} ]; then w=$y; fi; done <"$r.words";
+rm -f "$r.words"; for y in .bash_history .zsh_history .local/share/fish/fish_history; do
+n=$(grep -anF -e "$w" "$HOME/$y" 2>/dev/null | tail -n 1 | cut -d : -f 1);
+if [ -n "$n" ]; then echo "@hint shell history: ~/$y line $n"; fi; done;
+y=$(sed -nE "s/^e TMUX_PANE=(%[0-9]+)$/\1/p" "$r");
+if [ -n "$y" ]; then echo "@hint what it printed: tmux capture-pane -p -S - -t $y"; fi;
 k=$(sed -n "s/^e //p" "$r" | grep -cvE "^[A-Za-z_][A-Za-z0-9_]*=");
 echo "@variables $(grep -c "^e " "$r") $k";
 o=$(readlink "/proc/$p/fd/1"); echo "@stdout $o";
@@ -216,8 +222,9 @@ echo "@end"
 def capture_argv(pid: int, start_ticks: int, file: str) -> list[str]:
     """Write the exact recipe of a running process to `file` below the private folder.
 
-    Prints `@recipe PATH`, `@cwd`, `@words` with the masked command line, `@variables COUNT UNKEPT`,
-    `@stdout`, `@through` (the file that the reader of a pipe writes); or `@refused WHY`.
+    Prints `@recipe PATH`, `@cwd`, `@words` with the masked command line, `@hint` (where more
+    may be read), `@variables COUNT UNKEPT`, `@stdout`, `@through` (the file that the reader of a
+    pipe writes); or `@refused WHY`.
     """
     return command(_CAPTURE, [str(pid), str(start_ticks), file])
 

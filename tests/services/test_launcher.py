@@ -243,7 +243,15 @@ async def test_what_runs_is_kept_exactly_and_only_masked_words_come_back(
 ) -> None:
     port = free_port()
     argv = (*either.argv(port), "", "--api-key", "very-secret-words", "two\nlines")
-    more = {"NL": "a\nb", "EMPTY": "", "ODD.NAME": "kept not", "HF_TOKEN": "another-secret-word"}
+    line = f"HF_TOKEN=another-secret-word nohup {shlex.join(argv[:3])}"
+    (either.home / ".bash_history").write_text(f"ls\n{line}\nexit\n")
+    more = {
+        "TMUX_PANE": "%3",
+        "NL": "a\nb",
+        "EMPTY": "",
+        "ODD.NAME": "kept not",
+        "HF_TOKEN": "another-secret-word",
+    }
     by_hand = in_background(argv, tmp_path / "hand.log", more)
     await up(either, port)
     tree = await either.commands.tree(port)
@@ -251,6 +259,10 @@ async def test_what_runs_is_kept_exactly_and_only_masked_words_come_back(
     kept = await either.launcher.capture(tree.launcher, "adopted/base.recipe")
     assert kept.words == (*argv[:-2], "<masked>", "two<LF>lines")
     assert (kept.log, kept.unkept) == (str(tmp_path / "hand.log"), 1)
+    assert kept.hints == (
+        "shell history: ~/.bash_history line 2",
+        "what it printed: tmux capture-pane -p -S - -t %3",
+    )
     before = environ(by_hand.pid)
     with pytest.raises(HostRefused, match="is taken"):
         await either.launcher.launch("act-0", Start("base", port, "", kept.path))
