@@ -13,6 +13,9 @@ from console.nccl.profile import diff
 from console.services.launcher import shown_command
 from console.services.process import Seen
 
+_PIDS = 12
+"""Processes below the launcher that are named."""
+
 
 def told(look: Look, request: Request) -> Iterator[str]:
     """What a person sees before an act: what is there, what stops, what starts, how to undo it."""
@@ -49,7 +52,9 @@ def _told_running(look: Look, launcher: Seen, request: Request) -> Iterator[str]
     one = launcher.identity
     name = look.runs or "a server that is not known"
     since = f", since {look.tree.started}" if look.tree.started else ""
-    others = f" and {len(look.tree.below)} below it" if look.tree.below else ""
+    below = [str(other.identity.pid) for other in look.tree.below]
+    shown = ", ".join(below[:_PIDS]) + (", …" if len(below) > _PIDS else "")
+    others = f" and {len(below)} below it ({shown})" if below else ""
     yield f"runs now: {name}: process {one.pid}{others}{since}; started by {look.owner}"
     yield f"  {shown_command(launcher.argv)}"
     if look.tree.container:

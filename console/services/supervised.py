@@ -28,7 +28,8 @@ _FORM = (
 _WORDS = "{{range .Config.Cmd}}{{println .}}{{end}}"
 
 # Only a unit whose main process it is, or its parent, would start it again: one that a person
-# began from a terminal of a unit belongs to that person.
+# began from a terminal of a unit belongs to that person. Another root is what makes a container
+# another place: a mount namespace of its own has many a session, too.
 _LOOK = (
     r"""
 export LC_ALL=C; p=$1 i=$2 form=$3 words=$4;
@@ -37,7 +38,8 @@ q=$(sed -nE "s/^PPid:[[:space:]]*//p" "/proc/$p/status" 2>/dev/null);
 if [ -n "$u" ]; then m=$(systemctl show -p MainPID "$u" 2>/dev/null | sed -n "s/^MainPID=//p");
 case $m in ""|0|1) ;; "$p"|"$q") echo "@unit $u";; esac; fi;
 if [ "$p" = 1 ]; then echo "@first"; fi;
-if [ "$(readlink "/proc/$p/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; then echo "@elsewhere";
+r=$(stat -Lc %d:%i "/proc/$p/root/" 2>/dev/null);
+if [ -n "$r" ] && [ "$r" != "$(stat -Lc %d:%i /)" ]; then echo "@elsewhere";
 for e in docker podman; do
 if [ -n "$i" ] && s=$("$e" inspect -f "$form" "$i" 2>/dev/null) && [ -n "$s" ]; then
 echo "@engine $e"; echo "$s"; echo "@words";
@@ -55,7 +57,7 @@ class Supervised:
     Attributes:
         unit: of systemd; empty for none.
         container: its name; `engine` is docker or podman, `image` and `words` what it runs.
-        elsewhere: it is in another mount namespace, whether its container is known or not.
+        elsewhere: it has another root, whether its container is known or not.
         first: it is the first process of the container this host is.
         settings: what the engine says beside that, by field.
     """

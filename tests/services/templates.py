@@ -262,7 +262,8 @@ async def nccl_file(wire: Wire, place: Place) -> None:
 async def kept(wire: Wire, place: Place) -> None:
     del place
     async with sleeping(wire) as (pid, _):
-        assert await rows(wire, supervised_argv(pid, "")) == []
+        told = await rows(wire, supervised_argv(pid, ""))
+        assert told == [], told
 
 
 async def capture(wire: Wire, place: Place) -> None:

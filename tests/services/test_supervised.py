@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,8 @@ import pytest
 from console.model.fleet import Host
 from console.services.supervised import supervised
 from console.transport.local import LocalWire
-from tests.services.launching import Box
+from tests.rig.waiting import until
+from tests.services.launching import Box, cmdline
 
 pytestmark = pytest.mark.rig
 
@@ -22,7 +23,6 @@ SAID = """@name /kimi
 @Binds ["/srv/models:/srv/models:ro"]
 @Ulimits not json
 """
-CODE = "import signal; print('up', flush=True); signal.pause()"
 
 
 async def test_the_engine_is_asked_about_a_container_and_its_words_are_masked(
@@ -39,11 +39,12 @@ async def test_the_engine_is_asked_about_a_container_and_its_words_are_masked(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     wire = LocalWire(Host("box"))
     box = Box(wire, tmp_path, tmp_path)
-    argv = ["unshare", "-m", sys.executable, "-c", CODE]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE) as other:  # noqa: ASYNC220
+    root = tmp_path / "root"
+    root.mkdir()
+    shutil.copy("/usr/bin/busybox", root / "busybox")
+    with subprocess.Popen(["/usr/sbin/chroot", root, "/busybox", "sleep", "600"]) as other:  # noqa: ASYNC220
         try:
-            assert other.stdout is not None
-            assert other.stdout.readline() == b"up\n"
+            until(lambda: cmdline(other.pid)[:1] == ["/busybox"], 10, "in its own root")
             seen = (await box.commands.look([other.pid]))[other.pid]
             found = await supervised(box.commands, seen, "abc")
             assert (found.engine, found.container, found.image) == (
