@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from console.bench.acceptance import Acceptance, Counters, acceptance
-from console.bench.answer import Answer, Chunk, Refused, count
+from console.bench.answer import Answer, Chunk, Counted, Refused, count
 
 IDENTITY_TOLERANCE = 0.05
 COALESCED_LIMIT = 0.05
@@ -99,8 +99,6 @@ def measure(
     found = accepted if isinstance(accepted, Acceptance) else None
     arrivals = _arrivals(chunks, found)
     cycle_ms, broken, notes = _cycle(arrivals, found, rate)
-    if not counted.proofs:
-        notes = (*notes, f"nothing but the server's last word says {counted.tokens} tokens")
     gaps = _gaps(arrivals)
     sent_together = len(arrivals) < len(chunks)
     return Figures(
@@ -121,8 +119,13 @@ def measure(
         fifths=_fifths(chunks),
         client_limited=_client_limited(answer, sent_together, gaps),
         void=(*void, *broken),
-        notes=notes,
+        notes=(*notes, *_unproved(counted)),
     )
+
+
+def _unproved(counted: Counted) -> tuple[str, ...]:
+    said = f"nothing but the server's last word says {counted.tokens} tokens"
+    return () if counted.proofs else (said,)
 
 
 def _arrivals(chunks: Sequence[Chunk], accepted: Acceptance | None) -> tuple[Chunk, ...]:

@@ -126,18 +126,9 @@ async def prepared(
 
     def benching(url: str, timed_on: Wire, place: Place) -> Benching:
         requests = Requests(
-            server,
-            engine,
-            found.model,
-            url,
-            plan.sampling,
-            http,
-            clock,
-            pace,
-            headers,
-            probes,
+            server, engine, found.model, url, plan.sampling, http, clock, pace, headers, probes,
             authorities(server),
-        )
+        )  # fmt: skip
         version = f"{engine.value} {found.version}".strip()
         taking = Taking(
             bench, version, said, requests, wire, masks,
