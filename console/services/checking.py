@@ -110,7 +110,8 @@ async def answers(url: str, http: Http, deadline_s: float) -> tuple[Check, Found
     try:
         got = await http.get(f"{url.rstrip('/')}/health", deadline_s=deadline_s)
     except AnswerError as error:
-        mend = "is the server up, and is this its port as seen from the host?"
+        mend = "; ".join(error.detail)
+        mend = mend or "is the server up, and is this its port as seen from the host?"
         code = error.kind.exit
         return Check("answers", False, f"{url}: {error.why}", mend, code), None
     found = await find(url, http, deadline_s)
