@@ -281,14 +281,11 @@ async def _fleet(options: Namespace) -> Stage:
 
 
 def open_replay(path: str) -> Replay:
-    """A control over a saved session.
-
-    Raises:
-        NotStarted: the file is no session.
-    """
+    """A control over a saved session; NotStarted for a file that is none."""
     from console.control.replay import Replay
     from console.model.mask import Masks
-    from console.session.journal import Journal, NotASession
+    from console.session.files import NotASession
+    from console.session.journal import Journal
 
     try:
         return Replay(Journal(path), SystemClock(), Masks())

@@ -22,7 +22,8 @@ from console.model.exits import Exit
 from console.model.fleet import Arm
 from console.model.mask import Masks
 from console.model.text import plain
-from console.session.journal import Journal, NotASession
+from console.session.files import NotASession
+from console.session.journal import Journal
 from console.stream.state import State
 
 _OTHER = {Arm.BASELINE: Arm.SPECULATIVE, Arm.SPECULATIVE: Arm.BASELINE}

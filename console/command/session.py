@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from console.command.dispatch import dispatch
 from console.model.exits import Exit
-from console.session.journal import NotASession
+from console.session.files import NotASession
 
 VERBS = {
     "info": "what the session holds",

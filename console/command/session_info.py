@@ -38,7 +38,7 @@ def info(journal: Journal) -> list[tuple[str, str]]:
         told += [("fleet", opened.fleet), ("origin", opened.origin), ("began", opened.utc)]
         told += [("writer", opened.writer)]
     told.append(("length", f"{journal.length_us / US_PER_S:.1f} s"))
-    told.append(("bytes", f"{journal.size:,}"))
+    told.append(("bytes", f"{journal.files.size:,}"))
     told.append(("closed", "in order" if journal.closed else "no: it was cut or still runs"))
     told += _servers(state)
     told += [("marker", marker.name) for marker in state.session.markers]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from console.model.exits import Exit, NotStarted
 from console.model.text import Clean, plain
-from console.session.journal import Journal, NotASession
+from console.session.files import NotASession
+from console.session.journal import Journal
 from console.stream.session_events import StepFinished
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Protocol
 
 from console.control.arguments import Step
 from console.control.port import Outcome
@@ -29,6 +29,18 @@ _WITH_LINES = ("tail", "run", "repeat")
 _WORDS = {Exit.OK: "passed", Exit.ASSERTION: "FAILED", Exit.INTERRUPTED: "INTERRUPTED"}
 
 
+class Sink(Protocol):
+    """What a report writes to."""
+
+    def write(self, text: str, /) -> int:
+        """Write it."""
+        ...
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        ...
+
+
 @dataclass(slots=True)
 class Report:
     """Tells how a script goes on.
@@ -41,8 +53,8 @@ class Report:
     """
 
     timeline: Timeline
-    out: TextIO
-    err: TextIO
+    out: Sink
+    err: Sink
     as_json: bool = False
     quiet: bool = False
     colour: bool = False

@@ -8,14 +8,14 @@ import os
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from console.control.port import Control
 from console.control.resuming import Resumed, resumed
-from console.control.script import load_script
+from console.control.script import Script, load_script
 from console.control.steps import Steps
-from console.model.clock import utc_from_text
+from console.model.clock import SystemClock, utc_from_text
 from console.model.exits import Exit
 from console.model.fleet import Fleet
 from console.model.mask import Masks
@@ -24,6 +24,7 @@ from console.plain.junit import junit
 from console.plain.ledger import Ended, Ledger
 from console.plain.report import Report
 from console.plain.summary import summary
+from console.plain.table import Beside, Table, drawn, wanted
 from console.store.toml import BadFile, Problem
 from console.stream.state import State
 from console.stream.timeline import Timeline
@@ -39,21 +40,20 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
     """
     timeline = control.timeline
     script = load_script(options.script, fleet, _variables(options.var))
+    out, err = Beside(sys.stdout), Beside(sys.stderr)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    report = Report(
-        timeline, sys.stdout, sys.stderr, options.json, options.quiet, colour and not options.json
-    )
+    report = Report(timeline, out, err, options.json, options.quiet, colour and not options.json)
     _writable(options)
     before = resumed(options.resume) if options.resume else Resumed()
     ledger = Ledger(timeline, report)
     for notice in timeline.state.session.notices:
         report.take(notice, timeline.state)
     timeline.subscribe(report.take)
-    stop = asyncio.Event()
+    stop, table = asyncio.Event(), _table(options, script, ledger, timeline, (out, err))
     steps = Steps(
         script,
         control,
-        ledger,
+        table or ledger,
         Masks(),
         _run_values(timeline, fleet),
         stopped=stop.is_set,
@@ -66,7 +66,8 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
         timeline.subscribe(benches.take)
     with _interruptible(task, stop):
         try:
-            code = await task
+            async with drawn(table, SystemClock()):
+                code = await task
         except asyncio.CancelledError:
             code = Exit.INTERRUPTED
         finally:
@@ -78,9 +79,21 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
         report.notice(f"go on with: --resume {session}")
     report.ended(script.name, code, session)
     opened = timeline.state.session.opened
-    utc = str(opened.utc) if opened is not None else ""
-    ended = Ended(script.name, fleet.name, code, utc, session, tuple(ledger.entries))
+    began = str(opened.utc) if opened is not None else ""
+    ended = Ended(script.name, fleet.name, code, began, session, tuple(ledger.entries))
     return _written(options, ended, timeline.state, report)
+
+
+def _table(
+    options: Namespace, script: Script, ledger: Ledger, timeline: Timeline, beside: Sequence[Beside]
+) -> Table | None:
+    """The live table, where there is a terminal to draw it on."""
+    if not wanted(sys.stderr, as_json=options.json, quiet=options.quiet):
+        return None
+    table = Table(sys.stderr, ledger, script.steps, timeline)
+    for stream in beside:
+        stream.show(table)
+    return table
 
 
 def _writable(options: Namespace) -> None:

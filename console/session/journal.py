@@ -6,35 +6,26 @@ counted and said, everything else is read. A file that is still written can be r
 
 from __future__ import annotations
 
-import mmap
-import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 import tomli
 
-from console.session.blocks import MOST_BODY, SCHEMA_LINE, Buffer, Index, scan
-from console.session.segments import first_of, following
+from console.session.blocks import MOST_BODY, Buffer, Index
+from console.session.files import Files, NotASession
 from console.stream.codec import NotAnEvent, decode
 from console.stream.events import KINDS, Event
 from console.stream.fold import fold_all
 from console.stream.state import State
 
-MOST_FILE = 4 * 1024**3
 MOST_NAMES = 1000
 """Servers, hosts and logs a session may name; State holds a cell for each."""
 MOST_INT = 2**63 - 1
 _MOST_SAID = 200
 _BULK = re.compile(rb"\n(?:lines|facts) = \[\n")
-_SCHEMA = re.compile(rb'schema = "session/(\d{1,9})"\n\n?')
-_HEADER = re.compile(rb"\[\[[a-z_]+\]\] # \d+ [0-9a-f]{8}\n")
-
-
-class NotASession(Exception):
-    """A file that cannot be opened as a session; the text says why, for a person."""
 
 
 class Journal:
@@ -45,12 +36,9 @@ class Journal:
     """
 
     def __init__(self, path: str | Path) -> None:
-        first = first_of(Path(path))
-        self.path = str(first)
-        self._parts = [_open(self.path)]
-        self._start = _start(self.path, self._parts[0][1])
-        self.index: Index = scan(self._parts[0][1], self._start)
-        self._follow()
+        self.files = Files(Path(path))
+        self.path = self.files.path
+        self.index: Index = self.files.index
         if len(self.index) == 0:
             raise NotASession(f"{self.path}: no whole block of a session in it")
         self.seeks: list[int] = list(self.index.of_kind("seek"))
@@ -63,39 +51,10 @@ class Journal:
         A file that shrank, or cannot be looked at any more, gives nothing new.
         """
         before = len(self.index)
-        self._grown()
-        self._follow()
+        self.files.read_on()
         new = range(before, len(self.index))
         self.seeks.extend(number for number in new if self.index.kind_of(number) == "seek")
         return len(new)
-
-    def _grown(self) -> None:
-        """What was appended to the newest file of the session."""
-        file, data = self._parts[-1]
-        try:
-            size = os.fstat(file.fileno()).st_size
-            if not len(data) < size <= MOST_FILE:
-                return
-            data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        except (OSError, ValueError):
-            return
-        self._parts[-1] = (file, data)
-        damage = self.index.damage
-        while damage and damage[-1].offset >= self.index.end:
-            damage.pop()
-        scan(data, max(self._start, self.index.end), self.index, len(self._parts) - 1)
-
-    def _follow(self) -> None:
-        """Take in the files that follow the newest one of the session."""
-        for path in following(Path(self.path), len(self._parts)):
-            try:
-                part = _open(str(path))
-                self._start = _start(str(path), part[1])
-            except NotASession:
-                return  # just begun, or none of ours: what was read stands
-            self._parts.append(part)
-            self.index.end = self._start
-            scan(part[1], self._start, self.index, len(self._parts) - 1)
 
     @property
     def length_us(self) -> int:
@@ -191,12 +150,7 @@ class Journal:
 
     def data(self, number: int) -> Buffer:
         """The bytes of the file that a block lies in."""
-        return self._parts[self.index.part[number]][1]
-
-    @property
-    def size(self) -> int:
-        """Bytes of all its files."""
-        return sum(len(data) for _, data in self._parts)
+        return self.files.data(self.index.part[number])
 
     def _head(self, number: int, *, bulk: bool) -> bytes:
         body = self.body(number)
@@ -230,37 +184,6 @@ def _bounded(table: object) -> dict[str, object]:
         if any(type(number) is int and abs(number) > MOST_INT for number in numbers):
             raise NotAnEvent("a number of more than 64 bits")
     return cast("dict[str, object]", table)
-
-
-def _open(path: str) -> tuple[BinaryIO, Buffer]:
-    try:
-        file = open(path, "rb")  # noqa: SIM115  # it stays open: the file may still grow
-        size = file.seek(0, 2)
-        if size == 0:
-            raise NotASession(f"{path}: empty")
-        if size > MOST_FILE:
-            raise NotASession(f"{path}: {size:,} bytes: larger than any session")
-        return file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except IsADirectoryError as error:
-        raise NotASession(f"{path}: a folder; the path of a session file was expected") from error
-    except (OSError, ValueError) as error:
-        text = getattr(error, "strerror", None) or str(error)
-        raise NotASession(f"{path}: {text.lower()}") from error
-
-
-def _start(path: str, data: Buffer) -> int:
-    """The offset after the first line; checks the schema where that line is whole."""
-    found = _SCHEMA.match(data)
-    if found is not None:
-        if int(found[1]) > 1:
-            raise NotASession(
-                f"{path}: session/{int(found[1])} is newer than session/1, which this console reads"
-            )
-        return found.end()
-    if not _HEADER.search(data[: 1024 * 1024]):
-        expected = SCHEMA_LINE.decode().strip()
-        raise NotASession(f"{path}: not a session file (it begins otherwise than {expected})")
-    return 0
 
 
 assert "seek" not in KINDS

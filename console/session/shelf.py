@@ -12,7 +12,8 @@ from datetime import datetime
 from pathlib import Path
 
 from console.model.clock import UTC_NAME
-from console.session.journal import Journal, NotASession
+from console.session.files import NotASession
+from console.session.journal import Journal
 from console.session.segments import first_of, following
 
 CAP_BYTES = 2 * 1024**3

@@ -21,7 +21,8 @@ from console.model.fleet import LogId
 from console.model.mask import Masks
 from console.model.text import clean
 from console.session.blocks import SCHEMA_LINE, block, scan
-from console.session.journal import Journal, NotASession
+from console.session.files import NotASession
+from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
 from console.session.player import Player
 from console.session.recorder import Recorder
