@@ -9,9 +9,11 @@ from textual.pilot import Pilot
 
 from console.control.port import Outcome
 from console.model.exits import Exit
+from console.model.span import plain_text
 from console.stream.fact import Completeness
 from console.stream.server_events import CollectiveSeen, EnvDrifted, EnvRead, ProcessSeen
 from console.ui.app import ConsoleApp
+from console.ui.panes.text import Text
 from console.ui.screens.dialog import Dialog
 from console.ui.screens.variables import Variables
 from tests.rig.waiting import auntil
@@ -75,6 +77,22 @@ async def test_six_are_lost_at_every_size(size: tuple[int, int]) -> None:
             for _ in range(3):
                 await press(app, pilot, "pagedown")
             assert "✗ lost" in text(app)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (100, 30)])
+async def test_a_low_screen_keeps_some_of_each_and_marks_the_rest(size: tuple[int, int]) -> None:
+    async with staged(night(), size) as (app, pilot):
+        await press(app, pilot, "3")
+        panes = [pane for pane in app.screen.query(Text) if pane.display]
+        assert [pane.id for pane in panes] == ["truth", "findings", "matter"]
+        for pane in panes:
+            assert pane.depth >= 1
+            hidden = len(pane._lines) > pane.depth
+            assert hidden == ("below" in plain_text(pane.state)), pane.id
+        app.screen.set_focus(panes[2])
+        await press(app, pilot, "z")
+        assert "Who says what" not in text(app)
+        assert "(log line 412" in text(app)
 
 
 async def test_it_follows_what_is_read_and_which_server_is_selected() -> None:

@@ -60,6 +60,11 @@ class Text(Pane):
         self._settle()
         self.refresh_rows()
 
+    def on_resize(self) -> None:
+        """As much more or less is hidden; what is shown is put to width by whoever put it."""
+        self._settle()
+        super().on_resize()
+
     def row(self, y: int) -> Strip:
         place = self._first + y
         return self.ink.strip(self._lines[place] if place < len(self._lines) else (), self.room)

@@ -37,6 +37,9 @@ from console.ui.theme import Ink
 
 LEVEL = "NCCL_P2P_LEVEL"
 _FRAME = 2
+_HIGH = 30
+_OTHERS = 13
+"""Lines that a low screen keeps for findings, matter, header and foot."""
 
 
 class Environment(ModeScreen, inherit_bindings=False):
@@ -52,7 +55,7 @@ class Environment(ModeScreen, inherit_bindings=False):
         self._seen: tuple[object, ...] = ()
         self.truth = Text(ink, "truth", "Who says what")
         self.findings = Text(ink, "findings", "Findings")
-        self.matter = Text(ink, "matter", "Does it matter here?", focusable=False)
+        self.matter = Text(ink, "matter", "Does it matter here?")
         self.moves = {
             "logs.page_up": partial(self._scroll, pages=-1),
             "logs.page_down": partial(self._scroll, pages=1),
@@ -73,7 +76,7 @@ class Environment(ModeScreen, inherit_bindings=False):
         read = server is not None and bool(server.envs)
         stand(self.truth, self.maximised in (None, self.truth) or not read)
         stand(self.findings, read and self.maximised in (None, self.findings))
-        stand(self.matter, read and self.maximised is None)
+        stand(self.matter, read and self.maximised in (None, self.matter))
         self._fill_texts(sight)
 
     def edit(self) -> None:
@@ -158,7 +161,8 @@ class Environment(ModeScreen, inherit_bindings=False):
         self.findings.put((*about, *(found or none)))
         lines = matter_lines(server, self.matter.room)
         self.matter.put(lines)
-        tall(self.matter, min(len(lines), 4) + _FRAME)
+        most = 4 if self.size.height >= _HIGH else 2
+        tall(self.matter, None if self.maximised else min(len(lines), most) + _FRAME)
 
     def _put_truth(self, name: str, server: Server) -> None:
         room = self.truth.room
@@ -167,11 +171,13 @@ class Environment(ModeScreen, inherit_bindings=False):
         head = _said(basis_text(server), room)
         lines = (*head, *lost, table.heading, *table.lines)
         self.truth.put(lines, (Span(name, Role.DIM),))
-        most = max(8, self.size.height // 2)
+        height = self.size.height
+        most = max(8, height // 2 if height >= _HIGH else height - _OTHERS)
         tall(self.truth, None if self.maximised else min(len(lines) + _FRAME, most))
 
     def _scroll(self, *, lines: int = 0, pages: int = 0) -> None:
-        pane = self.findings if self.focused is self.findings else self.truth
+        focused = self.focused
+        pane = focused if isinstance(focused, Text) else self.truth
         pane.scroll(lines=lines, pages=pages)
 
 
