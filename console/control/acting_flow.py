@@ -261,9 +261,7 @@ class Flow:
             f"{self.request.verb} failed. Back to {back}?", detail, "Roll back", False
         )
         if not wanted:
-            pid = self.started.pid if self.started is not None else 0
-            left = f"; process {pid} still runs" if alive and pid else "; the slot is empty"
-            return replace(end, text=end.text + left)
+            return replace(end, text=end.text + self._slot(alive))
         self.say("roll back", f"{end.text}; back to {back}")
         if self.started is not None:
             stopped = await self._clear(self.started)
@@ -276,6 +274,10 @@ class Flow:
                 text=f"{end.text}; the slot is empty as before",
             )  # fmt: skip
         return await self._back(end, self.kept)
+
+    def _slot(self, alive: bool) -> str:
+        pid = self.started.pid if self.started is not None else 0
+        return f"; process {pid} still runs" if alive and pid else "; the slot is empty"
 
     async def _clear(self, started: Launched) -> Stopped:
         """End whatever is left of a launch that failed: all of it is of our own session."""
@@ -292,7 +294,7 @@ class Flow:
         except HostRefused as error:
             return replace(end, text=f"{end.text}; roll back failed too: {error}")
         if waited.exit is not Exit.OK:
-            text = f"{end.text}; roll back failed too: {waited.text}"
+            text = f"{end.text}; roll back failed too: {waited.text}{self._slot(waited.alive)}"
             return replace(end, text=text, lines=(*end.lines, *waited.lines))
         assert self.started is not None
         text = f"{end.text}; rolled back: {name} runs as before, {waited.text}"
