@@ -218,10 +218,8 @@ class Flow:
         self.standing += f"whether {start.server} was started is not known"
         self.started = await self.launcher.launch(act, start)
         log = self.started.log
-        where = self.started.window
-        shown = f"; tmux attach -t {where} shows it" if where else ""
-        text = f"process {self.started.pid} was started; its output goes to {log}{shown}"
-        self.say("load", text)
+        shown = f"; tmux attach -t {self.started.window}" if self.started.window else ""
+        self.say("load", f"process {self.started.pid} was started; its output goes to {log}{shown}")
         readiness = Readiness(
             start.server, start.port, self.started, self.watch, self.timeline, self.commands,
             self.clock, self.pace, lambda text: self.say("load", text), self.tick,

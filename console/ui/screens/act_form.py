@@ -31,13 +31,13 @@ _OPTIONS = (
 class Tick(Checkbox):
     """A box that tells by its shape whether it is ticked."""
 
-    BUTTON_LEFT = "["
-    BUTTON_RIGHT = "]"
+    BUTTON_LEFT = ""
+    BUTTON_RIGHT = ""
 
     @property
     def BUTTON_INNER(self) -> str:  # type: ignore[override]
         """What stands in the box."""
-        return "x" if self.value else " "
+        return "[x]" if self.value else "[ ]"
 
 
 class ActForm(ModalScreen["dict[str, Argument] | None"]):
@@ -52,7 +52,9 @@ class ActForm(ModalScreen["dict[str, Argument] | None"]):
     ActForm > Vertical { width: 90; max-width: 100%; height: auto; max-height: 100%;
         border: round $primary; padding: 0 1; background: $surface; }
     ActForm Static { height: auto; }
-    ActForm TextArea { height: 6; }
+    ActForm TextArea, ActForm TextArea:focus { height: 6; border: round $primary; padding: 0; }
+    ActForm .toggle--button { color: $foreground; background: $surface; }
+    ActForm .-on .toggle--button { color: $foreground; background: $surface; }
     ActForm Checkbox { border: none; padding: 0; background: $surface; width: 100%; }
     ActForm Horizontal { height: auto; align-horizontal: right; }
     ActForm Button { margin-left: 1; }
