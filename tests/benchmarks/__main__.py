@@ -11,6 +11,7 @@ import sys
 
 from tests.benchmarks import (
     bench,
+    environment,
     journal,
     noise,
     polling,
@@ -31,6 +32,7 @@ SECTIONS = {
     "polling": polling.figures,
     "screen": screen.figures,
     "ssh": ssh.figures,
+    "environment": environment.figures,
     "logs": measure_logs.figures,
     "remote_log": remote_log.figures,
 }

@@ -29,6 +29,13 @@ FORMS = [
         "```\n$ NCCL_NET=Socket \\\n> NCCL_IB_SL=1 python x\n```",
         ["NET set Socket", "IB_SL set 1"],
     ),
+    ("a.md", "- NCCL_IB_SL=1… then 4→8: NCCL_IB_TC=4→8", ["IB_SL set 1", "IB_TC set 4"]),
+    ("a.md", "NCCL_IB_SL=1&NCCL_IB_TC=2", ["IB_SL set 1", "IB_TC set 2"]),
+    (
+        "a.md",
+        "| 参数 | 推荐值 |\n|---|---|\n| NCCL_BUFFSIZE | 8388608（8M） |",
+        ["BUFFSIZE set 8388608"],
+    ),
     ("a.sh", "readonly NCCL_IB_SL=1\nexport NCCL_IB_SL", ["IB_SL set 1"]),
     ("a.sh", "declare NCCL_IB_SL=1", ["IB_SL lost 1"]),
     ("a.sh", "export NCCL_IB_SL\ndeclare NCCL_IB_SL=1", ["IB_SL unresolved ", "IB_SL set 1"]),

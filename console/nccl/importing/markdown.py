@@ -19,6 +19,8 @@ _STRUCK = re.compile(r"~~(.+?)~~|<(del|s|strike)>(.+?)</\2>")
 _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|$)")
 _DASHES = re.compile(r"[\s|:>-]+")
+_SAME = frozenset({"log", "nccl.conf", "markdown"})
+_ASIDE = re.compile(r"\s*[（(][^（()）]*[)）]$")
 _CELLS = re.compile(r"(?<!\\)\|")
 _VALUE_HEAD = re.compile(
     r"value|setting|set to|recommended|wert|einstellung|valeur|valor|valore|waarde|wartość|hodnota"
@@ -49,9 +51,7 @@ _LANGUAGES = {
     **dict.fromkeys(("diff", "patch"), "diff"),
     **dict.fromkeys(("yaml", "yml", "compose"), "yaml"),
     **dict.fromkeys(("toml", "hcl", "terraform", "nix", "makefile", "make"), "config"),
-    **dict.fromkeys(("md", "markdown"), "markdown"),
-    "log": "log",
-    "nccl.conf": "nccl.conf",
+    "md": "markdown",
 }
 _COMMANDISH = re.compile(r"\s*(export |setenv |env |docker |srun |mpirun |\$ |#|-e |NCCL_\w+=)")
 
@@ -88,7 +88,7 @@ class Reader:
                 yield from self._table(row)
             else:
                 self.table = None
-                if "NCCL" in row or self.commented or "<!--" in row:
+                if _may_name(row) or self.commented or "<!--" in row:
                     yield from self._paragraph(row)
             self.at += 1
 
@@ -104,8 +104,7 @@ class Reader:
         if any("NCCL_" in row for row in rows):
             if self.rows[start - 1].lstrip().startswith(">"):
                 rows = [_QUOTE.sub("", row, count=1) for row in rows]
-            language = fence[2].lower().strip("{}.:")
-            yield from self._block(rows, start, language)
+            yield from self._block(rows, start, fence[2].lower().strip("{}.:"))
 
     def _block(self, rows: list[str], start: int, language: str) -> Iterator[Item]:
         # The grammars nest in each other, so the table of them cannot be imported above.
@@ -115,7 +114,7 @@ class Reader:
             return
         plain = _typed(rows)
         text = "\n".join(plain)
-        kind = _LANGUAGES.get(language, "")
+        kind = _LANGUAGES.get(language, language if language in _SAME else "")
         sniffed = fragment_format(text)
         if kind == "ini":
             kind = "systemd" if sniffed == "systemd" else "nccl.conf"
@@ -178,7 +177,7 @@ class Reader:
             return
         if coded is None and not header and re.search(r"\s", value):
             return
-        value = html.unescape(value)
+        value = _ASIDE.sub("", html.unescape(value))
         if struck:
             yield Found(name, State.OLD, (line,), value=value)
         elif is_open(name, value) or (coded is None and re.search(r"\s", value)):
@@ -200,7 +199,7 @@ class Reader:
             yield from restate(scan(found[1], line), State.COMMENTED)
         self.commented = "<!--" in row and "-->" not in row[row.rfind("<!--") :]
         row = _COMMENT.sub(" ", row)
-        if "NCCL" not in row:
+        if not _may_name(row):
             return
         indented = re.match(r"(?: {4}|\t)", row) is not None
         if indented and _COMMANDISH.match(row):
@@ -217,6 +216,11 @@ class Reader:
         rows = [re.sub(r"^(?: {4}|\t)", "", row) for row in self.rows[start:stop]]
         yield from self._block(rows, start, "")
         self.at = stop - 1
+
+
+def _may_name(row: str) -> bool:
+    """Whether a name can stand there, its underlines escaped or not."""
+    return "NCCL_" in row or "NCCL\\_" in row
 
 
 def _typed(rows: list[str]) -> list[str]:

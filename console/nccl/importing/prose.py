@@ -22,12 +22,12 @@ _OPEN = (
     r"|\$\{[^\n{}]{0,200}(?:\$\{[^\n{}]{0,200}\}[^\n{}]{0,200})?\}|\$\([^\n]{0,400}?\)"
     r"|\{\{[^\n{}]{0,200}\}\})"
 )
-_NEXT = r"[,;](?=NCCL_[A-Z])|/(?=NCCL_[A-Z0-9_]+=)|\]\("
+_NEXT = r"[→⇒]|[,;&](?=NCCL_[A-Z])|/(?=NCCL_[A-Z0-9_]+=)|\]\("
 _STOP = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>{_FULL_WIDTH}{_CJK}])")
 _STOP_FOREIGN = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>{_FULL_WIDTH}])")
 _STOP_CODE = re.compile(_OPEN + rf"|(?P<end>{_NEXT}|[\s`|<>])")
 _FOREIGN = re.compile(rf"[{_CJK}]")
-_TRAILING = ".,;:!?)]}\"'*~|\\"
+_TRAILING = "….,;:!?)]}\"'*~|\\"
 _SMART = "“”„‟‘’«»‹›"
 _UNKNOWN = re.compile(r"[NXKM]")
 """A letter as sentences use it for any number."""

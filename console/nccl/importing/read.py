@@ -24,9 +24,9 @@ from console.nccl.importing.grammars import read_all
 from console.nccl.importing.log import log_version
 from console.nccl.importing.systemd import Reset
 
-_PREFIX = re.compile(
-    r"(?<![A-Za-z0-9_])(NCLL|NCC|NCL|NCCLL|NCCCL|NNCCL|CNCL|NCCI|NCLC)_([A-Z0-9_]+)(?==)"
-)
+_PREFIXES = ("NCLL", "NCC", "NCL", "NCCLL", "NCCCL", "NNCCL", "CNCL", "NCCI", "NCLC")
+"""What fingers make of NCCL."""
+
 _MOST_MISSPELT = 200
 _ORDER = {"markdown": "", "diff": "", "log": "", "json": "", "nccl.conf": "first"}
 _DIALECTS = (
@@ -92,7 +92,9 @@ def _collect(text: str, file: str, kind: str, context: Context) -> Imported:
 
 def _misspelt(text: str) -> Iterator[Problem]:
     """Names whose prefix alone is wrong: no loader and no library ever says a word about them."""
-    for found in islice(_PREFIX.finditer(text), _MOST_MISSPELT):
+    wrong = "|".join(prefix for prefix in _PREFIXES if f"{prefix}_" in text)
+    pattern = rf"(?<![A-Za-z0-9_])({wrong})_([A-Z0-9_]+)(?==)"
+    for found in islice(re.finditer(pattern, text) if wrong else (), _MOST_MISSPELT):
         meant = f"NCCL_{found[2]}"
         if lookup(meant) is not None:
             line = text.count("\n", 0, found.start()) + 1
