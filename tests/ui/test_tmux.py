@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -105,3 +106,24 @@ def test_a_polite_signal_restores_the_terminal() -> None:
         subprocess.run(["kill", "-TERM", *found.stdout.split()], check=True)
         tmux.wait_for(lambda _: asked(tmux, "#{alternate_on}") == "0", 20)
         assert asked(tmux, "#{cursor_flag}") == "1"
+
+
+@pytest.mark.skipif(which("screen") is None, reason="GNU screen is not installed")
+def test_inside_gnu_screen_it_paints_obeys_and_leaves(tmp_path: Path) -> None:
+    sockets = tmp_path / "screens"
+    sockets.mkdir(mode=0o700)
+    (tmp_path / "rc").write_text("startup_message off\ndefutf8 on\naltscreen on\n")
+    inside = ["sh", "-c", f"{CONSOLE}; echo left $?; read _"]
+    argv = ["env", f"SCREENDIR={sockets}", "screen", "-c", str(tmp_path / "rc"), "-U", *inside]
+    with Tmux(argv, cols=100, rows=30, cwd=ROOT) as tmux:
+        tmux.wait_for("▶ kimi-base", 60)
+        assert "╭─ ▸ Servers ─" in tmux.screen
+        tmux.press("Down")
+        tmux.wait_for("▶ kimi-eagle3")
+        tmux.press("5")
+        tmux.wait_for("─ Session ─")
+        tmux.press("q")
+        tmux.wait_for("left 0", 30)
+        assert "Session" not in tmux.screen
+        tmux.press("Enter")
+        assert tmux.wait_exit(30) == 0

@@ -32,7 +32,7 @@ _GROUPS = (
     ("view.", "Screen"),
 )
 
-_WIDTH, _FRAME, _KEYS, _WORD = 78, 6, 14, 20
+_WIDTH, _FRAME, _KEYS, _WORD = 78, 7, 14, 20
 """Cells of the whole box, of its frame with the scroll bar, and of the columns at the left."""
 
 
