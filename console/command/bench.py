@@ -128,8 +128,11 @@ async def _bench(options: Namespace) -> Exit:
     if not benches:
         print(f"spec-console: {plain(outcome.text)}", file=sys.stderr)
     elif options.json:
-        first, *rest = (as_json(bench, outcome) for bench in benches)
-        print(json.dumps({**first, "against": rest[0]} if rest else first))
+        first, *rest = [as_json(bench, outcome) for bench in benches]
+        more: dict[str, object] = {"against": rest[0]} if rest else {}
+        if len(rest) > 1:
+            more["launches"] = [first, *rest]
+        print(json.dumps({**first, **more}))
     else:
         for bench in benches:
             for line in text_lines(bench):

@@ -80,7 +80,7 @@ class Launches:
                     await self._round(order, arms)
                     self._done += 1
                 if launches >= MOST_LAUNCHES or not self._too_wide():
-                    return Outcome(Exit.OK, self.acts.clean(self._runs()))
+                    return Outcome(Exit.OK, self.acts.clean(self._left(turns)))
                 launches += 1
         except Refused as error:
             if not self._done:
@@ -96,6 +96,11 @@ class Launches:
             self.acts.timeline.unsubscribe(self._take)
         left = planned - self._done
         return Outcome(code, self.acts.clean(f"{why}; {left} of {planned} launches left out"))
+
+    def _left(self, turns: tuple[tuple[tuple[Side, int], ...], ...]) -> str:
+        """Who is left running: the last one of each slot."""
+        names = [self._servers[side] for side, _ in turns[-1]]
+        return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} left running"
 
     def _take(self, item: Item, _state: State) -> None:
         """A run is something done: what was unlocked for it stays so."""
@@ -232,11 +237,6 @@ class Launches:
         if min(len(ours.rates()), len(theirs.rates())) < LEAST_RUNS:
             return False
         return compare(ours, theirs).ratio.half() > self._plan.within
-
-    def _runs(self) -> str:
-        """Who is left running."""
-        last = [name for name in self.plans if self._state.servers.get(name) is not None]
-        return f"measured by launches of {' and '.join(last)}"
 
 
 def _process(look: Look) -> object:

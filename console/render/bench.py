@@ -19,15 +19,23 @@ _WIDTHS = (8, 7, 8, 7, 7)
 
 def wanted(bench: Bench) -> int:
     """How many runs are to count; 0 where that is not told."""
-    told = dict(bench.started.workload) if bench.started is not None else {}
-    text = next((value for name, value in told.items() if name == "runs"), "")
+    return _number(bench, "runs")
+
+
+def _told(bench: Bench, name: str) -> str:
+    told: dict[str, str] = dict(bench.started.workload) if bench.started is not None else {}
+    return told.get(name, "")
+
+
+def _number(bench: Bench, name: str) -> int:
+    text = _told(bench, name)
     return int(text) if text.isdecimal() else 0
 
 
 def progress(bench: Bench, token: TokenSeen | None, now_us: int) -> str:
     """`run 3 of 5 · 41 s · about 20 s left · 62.8 tok/s now`; what it waits for before the first.
 
-    What is left follows from how long the runs so far took.
+    What is left, of this launch where there are several, follows from how long runs took so far.
     """
     assert bench.started is not None
     elapsed_us = max(0, now_us - bench.started.t_us)
@@ -37,11 +45,15 @@ def progress(bench: Bench, token: TokenSeen | None, now_us: int) -> str:
         what = "reading the circumstances"
     elif done == 0 and not any(run.warm_up for run in bench.runs):
         what = "warming up"
+    elif of and done >= of and _told(bench, "within") in ("", "0"):
+        what = f"all {of} runs done"
     elif of and done >= of:
         what = f"run {done + 1}, until the interval is narrow enough"
     else:
         what = f"run {done + 1}" + (f" of {of}" if of else "")
-    parts = [what, duration(elapsed_us)]
+    launches = _number(bench, "launches")
+    turn = [f"launch {bench.started.launch} of {launches}"] if launches > 1 else []
+    parts = [*turn, what, duration(elapsed_us)]
     left_us = _left_us(bench, done, of, now_us)
     if left_us:
         parts.append(f"about {duration(left_us)} left")

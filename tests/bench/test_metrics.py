@@ -168,6 +168,20 @@ def test_the_response_comes_before_the_counters() -> None:
     assert found == Acceptance(2.0, 50, "response", 0.25, ())
 
 
+def test_a_pass_that_was_parted_on_its_way_voids_nothing() -> None:
+    """On a busy machine the second half of a pass comes late: more arrivals than passes."""
+    chunks = token_by_token(60, 3)
+    late = [
+        replace(chunk, t_ns=chunk.t_ns + 12_000_000) if place % 3 == 0 and place else chunk
+        for place, chunk in enumerate(chunks)
+    ]
+    timings = {"draft_n": 240, "draft_n_accepted": 120}
+    found = figures(made(late, timings=timings), 181)
+    assert found.void == ()
+    assert found.cycle_ms is None
+    assert "cycle time not visible" in found.notes[0]
+
+
 def test_sglangs_counters_have_passes_but_no_accepted() -> None:
     before, after = Counters(500, 10), Counters(1000, 227)
     assert from_counters(before, after, 500) == Acceptance(499 / 217, 217, "counters", None, ())

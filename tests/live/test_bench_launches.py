@@ -69,6 +69,7 @@ async def test_b_s_s_b_by_launches_in_one_slot_confirmed_once(slot: Slot) -> Non
         await console.do("unlock", "")
         code, text = await bench(console, slot.folder, launches=2)
         assert code is Exit.OK, text
+        assert text.endswith("; base is left running")
         assert story(console) == [
             "launch base", "b1: launch 1",
             "swap spec", "s2: launch 1",

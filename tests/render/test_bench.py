@@ -41,6 +41,21 @@ def test_how_far_it_is() -> None:
     assert "now" not in progress(going, replace(token, source=Clean("log")), 36_000_000)
 
 
+def test_of_several_launches_it_says_which() -> None:
+    workload = ((Clean("runs"), Clean("5")), (Clean("launches"), Clean("3")))
+    second = replace(STARTED, launch=2, workload=workload)
+    going = bench(second, TAKEN, run(1, 11, warm_up=True))
+    assert progress(going, None, 12_000_000).startswith("launch 2 of 3 · run 1 of 5 · 11 s")
+
+
+def test_more_runs_than_planned_are_said_to_be_added() -> None:
+    runs = [run(n, 10 * n) for n in range(1, 6)]
+    assert progress(bench(STARTED, TAKEN, *runs), None, 51_000_000) == "all 5 runs done · 50 s"
+    workload = ((Clean("runs"), Clean("5")), (Clean("within"), Clean("0.01")))
+    told = progress(bench(replace(STARTED, workload=workload), TAKEN, *runs), None, 51_000_000)
+    assert told == "run 6, until the interval is narrow enough · 50 s"
+
+
 def test_every_run_has_its_line_and_its_reason() -> None:
     figures = ((Clean("accept_len"), 2.334),)
     rows = run_lines(
