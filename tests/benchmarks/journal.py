@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import statistics
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from console.control.replay import Replay
 from console.engines.metrics import Worker, read_metrics
-from console.model.clock import ManualClock, utc_text
+from console.model.clock import ManualClock, Pace, SystemClock, utc_text
 from console.model.fleet import LogId
 from console.model.mask import Masks
 from console.model.text import Clean
@@ -116,6 +117,58 @@ def hour(lines_at_once: int) -> dict[str, object]:
     return {"mb": round(recorder.size / 1e6, 2), "of_it_mb": kinds}
 
 
+RECORDED_S = 60.0
+RECORDED_LINES_S = 20_000
+_BATCH_S = 0.02
+
+
+async def recording(seconds: float = RECORDED_S) -> dict[str, float]:
+    """20,000 log lines a second into a file, in real time: what is lost, and how late the loop is.
+
+    Lag is how much later than 5 ms a sleep of 5 ms ends, in milliseconds.
+    """
+    clock = SystemClock()
+    timeline = Timeline(clock)
+    late: list[float] = []
+    count = round(RECORDED_LINES_S * _BATCH_S)
+    lines = tuple(Clean(LINE.format(n % 60, n)) for n in range(count))
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = Recorder(Path(folder) / "s.toml", timeline.emit)
+        timeline.subscribe(recorder.take)
+        writing = asyncio.create_task(recorder.run(clock, Pace()))
+
+        async def probe() -> None:
+            while True:
+                start = time.perf_counter()
+                await asyncio.sleep(0.005)
+                late.append((time.perf_counter() - start - 0.005) * 1e3)
+
+        probing = asyncio.create_task(probe())
+        begun, sent = time.perf_counter(), 0
+        while (passed := time.perf_counter() - begun) < seconds:
+            while sent < passed * RECORDED_LINES_S:
+                timeline.emit(LogAdvanced(Clean("kimi-base"), sent, count, lines=lines))
+                sent += count
+            await asyncio.sleep(_BATCH_S)
+        for task in (probing, writing):
+            task.cancel()
+        await asyncio.gather(probing, writing, return_exceptions=True)
+        recorder.close()
+        journal = Journal(recorder.path)
+        held = sum(event.count for event in journal.events() if isinstance(event, LogAdvanced))
+        files = journal.index.part[-1] + 1
+    late.sort()
+    return {
+        "seconds": seconds,
+        "lines": sent,
+        "lost": sent - held,
+        "files": files,
+        "lag_p50_ms": round(statistics.median(late), 2),
+        "lag_p95_ms": round(late[round(len(late) * 0.95)], 2),
+        "lag_max_ms": round(late[-1], 2),
+    }
+
+
 def _later(worker: Worker, seconds: float) -> Worker:
     """The same server, its counters further on."""
     figures = {
@@ -204,5 +257,6 @@ def figures() -> dict[str, object]:
         "seek_ms": {"median": round(statistics.median(took), 1), "worst": round(took[-1], 1)},
         "memory_mib": memory,
         "first_screen": screen,
+        "recording": asyncio.run(recording()),
         "hour": {"one line a block": hour(1), "five lines a block": hour(5)},
     }

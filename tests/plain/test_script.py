@@ -67,7 +67,7 @@ def script(tmp_path: Path, *steps: str) -> Path:
         ('target = "kimi-eagle3"\ntail = {}', 3, "kimi-eagle3: no log in this recording"),
         ('wait = { until = "stalled" }\ntimeout = "2h"', 5, "the recording ends before it holds"),
         (
-            'target = "kimi-eagle3"\nwait = { until = "alive" }\ntimeout = "60s"',
+            'target = "kimi-eagle3"\nwait = { until = "stalled" }\ntimeout = "60s"',
             5,
             "not within 60 s",
         ),
