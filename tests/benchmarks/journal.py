@@ -26,6 +26,7 @@ from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
 from console.session.player import Player
 from console.session.recorder import Recorder
+from console.session.segments import following
 from console.stream.logs import last_lines
 from console.stream.server_events import HealthSeen, LogAdvanced
 from console.stream.session_events import ClockPaired
@@ -214,9 +215,10 @@ def first_screen(path: Path) -> dict[str, object]:
 
     Also from the start of the program to its first paint, which does not wait for the file.
     """
-    parse = "import sys, tomli; tomli.load(open(sys.argv[1], 'rb'))"
+    parse = "import sys, tomli; [tomli.load(open(path, 'rb')) for path in sys.argv[1:]]"
+    files = [str(path), *map(str, following(path))]
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", parse, str(path)], check=True)
+    subprocess.run([sys.executable, "-c", parse, *files], check=True)
     parsed_s = time.perf_counter() - start
     known = []
     for _ in range(5):
