@@ -58,6 +58,8 @@ FORMS = [
         "- lineinfile:\n    path: /etc/environment\n    regexp: ^NCCL_IB_SL\n    state: absent",
         ["IB_SL unset "],
     ),
+    ("over.conf", '[Service]\nEnvironment="NCCL_IB_SL=4"', ["IB_SL set 4"]),
+    ("x.ini", 'env = "NCCL_IB_SL=4"', ["IB_SL set 4"]),
     ("nccl.conf", "set NCCL_IB_SL=4", ["IB_SL lost 4"]),
     ("a.env", "set NCCL_IB_SL=4", ["IB_SL lost 4"]),
 ]

@@ -122,6 +122,8 @@ def detect(name: str, text: str, data: bytes | None = None) -> str:
         return "proc-environ"
     kind = by_name(name)
     head = text[:200_000]
+    if kind == "config" and _SYSTEMD.search(head):
+        return "systemd"
     if kind:
         return kind
     if re.match(r".*\.ya?ml$", name, re.IGNORECASE):

@@ -41,6 +41,9 @@ def scan(text: str, line: int, *, code: bool = False, scope: str = "") -> Iterat
     found = _START.search(text)
     while found is not None:
         value, end, whole = _value(text, found.end(), code)
+        before = text[found.start() - 1 : found.start()]
+        if before and before in "\"'" and value.endswith(before) and not whole:
+            value = value.removesuffix(before)
         if (value or whole) and not _in_address(text, found.start()):
             yield _place(found[1], value, line, scope, whole)
         found = _START.search(text, max(end, found.end()))
