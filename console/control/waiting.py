@@ -131,6 +131,8 @@ class Wait:
             wanted = Standing(self.until)
             standing = control.timeline.state.standing(self.server)
             met = standing in _MEETS.get(wanted, (wanted,))
+            if met and cell.standing is not None:
+                self.last = f"{standing.value}, {plain(cell.standing.why)}"
         if met:
             return {**outcome.results}
         if cell.load is not None and (cell.load_end is None or cell.load_end.seq < cell.load.seq):

@@ -76,11 +76,3 @@ def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
         assert done.returncode == Exit.USAGE
         assert done.stderr.startswith(f"spec-console: {told}")
         assert done.stdout == ""
-
-
-def test_a_dumb_terminal_is_told_what_to_use(tmp_path: Path) -> None:
-    argv = ["env", "TERM=dumb", *ARGV]
-    with Terminal(argv, cwd=tmp_path) as terminal:
-        assert terminal.wait_exit(20) == Exit.USAGE
-        assert b'TERM is "dumb": nothing can be drawn there' in terminal.output
-        assert b"\x1b" not in terminal.output
