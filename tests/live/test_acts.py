@@ -175,7 +175,7 @@ signal.pause()
 @pytest.mark.parametrize(
     ("program", "code", "why"),
     [
-        (None, 3, "the model file could not be loaded"),
+        (None, 3, "the model was not found at the path or name that was given"),
         (DYING, 3, "died after it was ready"),
         (SILENT, 5, "stalled: nothing moved for 6 s"),
         (OOM, 3, "CUDA out of memory on GPU 3"),
