@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     Asker = Dialogs | Prompts
     Staging = Callable[[], Awaitable[Stage]]
 
-DEMO_HINTS = (
-    "simulated: kimi-base runs without the six NCCL variables of its plan; 3 shows it, b measures",
+DEMO_HINT = (
+    "simulated: kimi-base runs without the six NCCL variables of its plan; I imports {plan},"
+    " 3 then shows what is lost, b measures"
 )
 
 
@@ -262,7 +263,7 @@ async def _scene(lab: LabChild) -> Stage:
     # What the demo keeps lies in the lab's own folder: that goes however either of them ends.
     keep_state_in(Path(scene.fleet).parent / "console-state")
     fleet = replace(load_fleet(scene.fleet), name="demo (simulated)")
-    return Stage(fleet, "simulated", DEMO_HINTS)
+    return Stage(fleet, "simulated", (DEMO_HINT.format(plan=scene.plan),))
 
 
 async def _fleet(options: Namespace) -> Stage:

@@ -263,6 +263,7 @@ VERBS: dict[str, Verb] = {
             "plan",
             "Import variables",
             "Read NCCL's variables from a document; nothing in it is run.",
+            key="I",
             script=(
                 Field("file", Kind.PATH, "the document", required=True),
                 Field("match", Kind.TEXT, "which names, NCCL_* when left out"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console.model.ask import Question
 from console.model.mask import MASKED
 from console.model.verb import Verb
 from console.render.label import label
@@ -11,7 +12,7 @@ from console.stream.environment import wanted_of
 from console.ui.questions import NotUnderstood, arguments
 
 if TYPE_CHECKING:
-    from console.control.port import Argument
+    from console.control.port import Argument, Outcome
     from console.ui.app import ConsoleApp
 
 
@@ -38,6 +39,21 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
     console.follow.look()
     if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
         console.say(label(outcome.text), outcome.ok)
+    if outcome.ok and verb.id == "plan" and console.control.can("profile") is None:
+        await _keep(console, server, str(given["file"]), outcome)
+
+
+async def _keep(console: ConsoleApp, server: str, file: str, plan: Outcome) -> None:
+    """Have the imported variables wanted for the server, as a profile: what is lost then shows."""
+    lines = tuple(label(line) for line in plan.lines)
+    text = f"Name of the profile that {server} is wanted to run with"
+    name = await console.dialogs.ask(Question(label(plan.text), text, lines))
+    if not name:
+        return
+    given = {"name": name, "env": plan.results["env"], "origin": file}
+    kept = await console.control.do("profile", server, given)
+    console.follow.look()
+    console.say(label(kept.text), kept.ok)
 
 
 async def _launch_arguments(

@@ -37,6 +37,7 @@ from console.stream.server_events import (
 from console.stream.session_events import RecordingChanged, SessionOpened
 from console.stream.timeline import Timeline
 from console.ui.app import ConsoleApp
+from tests.rig.waiting import auntil
 
 _MASKS = Masks()
 
@@ -212,8 +213,8 @@ async def look(app: ConsoleApp, pilot: Pilot[Any]) -> None:
 
 async def asked(app: ConsoleApp, pilot: Pilot[Any]) -> None:
     """Wait for a question to stand on the screen."""
-    while not app.screen.is_modal or app.focused is None:
-        await pilot.pause()
+    await auntil(lambda: app.screen.is_modal and app.focused is not None)
+    await pilot.pause()
 
 
 async def press(app: ConsoleApp, pilot: Pilot[Any], *keys: str) -> None:

@@ -10,7 +10,8 @@ from console.model.text import Clean
 from console.model.verb import VERBS, Need
 from console.render.keys import key_names
 from console.ui.palette import VerbCommands
-from tests.ui.stage import Player, Stage, asked, look, press, staged, story, text
+from tests.rig.waiting import auntil
+from tests.ui.stage import Player, Stage, asked, c, look, press, staged, story, text
 
 
 def test_every_binding_carries_the_id_of_its_verb() -> None:
@@ -214,6 +215,25 @@ async def test_a_choice_returns_its_word_and_questions_come_one_at_a_time() -> N
         await asked(app, pilot)
         await pilot.press("right", "enter")
         assert await first.wait() == "yes"
-        await pilot.pause()
+        await asked(app, pilot)
         await pilot.press("enter")
         assert await second.wait() == "no"
+
+
+async def test_what_is_imported_is_kept_as_a_profile_of_the_selected_server() -> None:
+    stage = story()
+    values: dict[str, str | int | float] = {"env": "NCCL_PROTO=LL NCCL_ALGO=Ring", "count": 2}
+    lines = (c("NCCL_PROTO=LL"), c("NCCL_ALGO=Ring"))
+    stage.control.outcome = Outcome(Exit.OK, c("2 variables from plan.md"), values, lines)
+    async with staged(stage) as (app, pilot):
+        await pilot.press("I")
+        await asked(app, pilot)
+        await pilot.press(*"plan.md", "enter")
+        await auntil(lambda: "Name of the profile" in text(app))
+        assert "NCCL_ALGO=Ring" in text(app)
+        await pilot.press(*"llring", "enter")
+        await auntil(lambda: len(stage.control.done) == 2)
+    assert stage.control.done == [
+        ("plan", "kimi-base", {"file": "plan.md"}),
+        ("profile", "kimi-base", {"name": "llring", "env": values["env"], "origin": "plan.md"}),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from console.model.palette import Role
@@ -15,20 +15,53 @@ if TYPE_CHECKING:
     from console.ui.app import ConsoleApp
     from console.ui.modes import Mode
 
-_SHOWN: Sequence[tuple[tuple[str, ...], str]] = (
+_Entry = tuple[tuple[str, ...], str]
+
+_FIRST: Sequence[_Entry] = (
     (("view.help",), "help"),
     (("servers.up", "servers.down"), "server"),
     (("view.next",), "pane"),
+)
+_OF_MODE: Mapping[str, Sequence[_Entry]] = {
+    "mode.dash": (
+        (("bench",), "bench"),
+        (("compare",), "compare"),
+        (("restart",), "restart"),
+    ),
+    "mode.logs": (
+        (("logs.filter",), "filter"),
+        (("logs.quiet",), "quiet"),
+        (("logs.previous_error", "logs.next_error"), "errors"),
+        (("logs.layout",), "merge"),
+        (("logs.copy",), "copy"),
+        (("logs.save",), "save"),
+    ),
+    "mode.environment": (
+        (("environment.edit",), "edit"),
+        (("plan",), "import"),
+        (("env",), "read anew"),
+        (("restart",), "restart with it"),
+    ),
+    "mode.bench": (
+        (("bench",), "bench"),
+        (("bench.stop",), "end it"),
+        (("compare",), "compare"),
+    ),
+    "mode.session": (
+        (("marker",), "mark"),
+        (("save",), "save"),
+    ),
+}
+"""What each screen is for."""
+_LAST: Sequence[_Entry] = (
     (("logs.follow",), "follow"),
     (("logs.pause",), "pause"),
     (("view.palette",), "palette"),
-    (("bench",), "bench"),
-    (("compare",), "compare"),
+    (("unlock",), "unlock"),
     (("health",), "ask health"),
     (("marker",), "mark"),
     (("view.maximise",), "maximise"),
     (("logs.page_up", "logs.page_down"), "scroll"),
-    (("save",), "save"),
     (("view.theme",), "theme"),
 )
 """Most wanted first; they stand in this order as far as they fit."""
@@ -46,7 +79,7 @@ class Keys(Line):
         if cells(modes) + cells(end) + 3 > room:
             modes = tuple(span for span in modes if span.role is not Role.DIM)
         kept: list[Spans] = [modes] if len(console.modes.present) > 1 else []
-        for verbs, word in _SHOWN:
+        for verbs, word in (*_FIRST, *_OF_MODE.get(console.modes.current, ()), *_LAST):
             if any(console.refusal(verb) is not None for verb in verbs):
                 continue
             entry = self._entry(verbs, word)
