@@ -91,6 +91,8 @@ def next_steps(state: State, selected: str) -> tuple[Step, ...]:
         if bench.started is not None and bench.finished is not None and bench.finished.valid
     }
     running = any(bench.finished is None for bench in state.benches.values())
+    if up and not running and _read(server) and any(_missing(selected, server)):
+        found.append(("restart", "restart it with its profile"))
     if running:
         found.append(("bench.stop", "end the benchmark"))
     elif up and arm is not None and arm not in measured:

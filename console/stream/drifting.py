@@ -15,9 +15,9 @@ from console.model.text import Clean
 from console.nccl.drift import Drift, Recorded, drift
 from console.nccl.finding import Severity
 from console.nccl.truth import Extent
-from console.stream.environment import effective
+from console.stream.environment import effective, wanted_of
 from console.stream.events import Event
-from console.stream.server_events import EnvDrifted
+from console.stream.server_events import EnvDrifted, EnvRead
 from console.stream.session_events import HistoryKnown, Noticed
 from console.stream.state import Server, State
 
@@ -132,6 +132,13 @@ def _joined(found: list[Drift]) -> str:
     return "; ".join([first, *(text.removeprefix(f"{cause}; ") for text in others)])
 
 
+def _asked_for(kept: Recorded, now: Recorded, wanted: EnvRead | None) -> Recorded:
+    """What was kept, with what has come to be as its profile wants it: that is no drift."""
+    values = {str(name): str(value) for name, value in wanted.values} if wanted else {}
+    met = {name: value for name, value in values.items() if now.env.get(name) == value}
+    return replace(kept, env={**kept.env, **met})
+
+
 def _settled(server: Server) -> bool:
     """Whether the readings are those of one moment: their process is said after all of them."""
     process = server.process
@@ -151,7 +158,8 @@ def drift_rule() -> Callable[[str, Server, State, int], Iterable[Event]]:
         if history is None or opened is None:
             return
         host = state.hosts.get(server.listed.host) if server.listed is not None else None
-        facts = (server.process, history, host.machine if host is not None else None)
+        machine = host.machine if host is not None else None
+        facts = (server.process, history, machine, wanted_of(server))
         if not _settled(server):
             return
         before = judged.get(name)
@@ -163,7 +171,8 @@ def drift_rule() -> Callable[[str, Server, State, int], Iterable[Event]]:
         if now is None or began is None:
             return
         at = began + timedelta(microseconds=now_us)
-        event = drifted(Clean(name), recorded_in(history), now, at)
+        kept = _asked_for(recorded_in(history), now, wanted_of(server))
+        event = drifted(Clean(name), kept, now, at)
         old = server.drift
         if old is None and not (event.lost or event.changed):
             return

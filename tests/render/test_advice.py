@@ -94,7 +94,7 @@ def test_steps_lead_through_the_night_in_their_order() -> None:
     assert verbs() == ["env", "bench"]
     read(stage, "wanted", *WANTED)
     read(stage, "launcher")
-    assert verbs() == ["mode.environment", "bench"]
+    assert verbs() == ["mode.environment", "restart", "bench"]
     read(stage, "launcher", *WANTED)
     stage.emit(BenchStarted(c("b"), c("base"), Arm.BASELINE, 1, c("quick"), (), c("w")))
     assert verbs() == ["bench.stop"]

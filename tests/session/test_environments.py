@@ -51,6 +51,10 @@ class Session:
         self.timeline.emit(ProcessSeen(NAME, 1, Clean(utc_text(BEGAN))))
         await asyncio.sleep(0)
 
+    def wants(self, values: dict[str, str]) -> None:
+        pairs = tuple((Clean(name), Clean(value)) for name, value in values.items())
+        self.timeline.emit(EnvRead(NAME, Clean("wanted"), Completeness.WHOLE, pairs))
+
     async def measures(self, rate: float, valid: bool = True) -> None:
         bench = Clean("b")
         started = BenchStarted(bench, NAME, Arm.BASELINE, 1, Clean("quick"), (), Clean("w"))
@@ -100,6 +104,18 @@ async def test_accepting_takes_what_is_now(tmp_path: Path) -> None:
     assert session.keeper.accept("s", session.timeline.state)
     await session.reads(BAD)
     assert session.drift == "as in the last good run"
+
+
+async def test_what_has_come_to_be_as_the_profile_wants_is_no_drift(tmp_path: Path) -> None:
+    session = Session(tmp_path / FILE)
+    await session.reads(BAD)
+    session.wants(GOOD)
+    await session.reads({**BAD, **GOOD})
+    assert (session.drift or "") == ""
+    await session.reads({**BAD, **GOOD, "NCCL_NTHREADS": "512"})
+    assert "NCCL_NTHREADS new" in (session.drift or "")
+    await session.reads({**GOOD, "NCCL_PROTO": "Simple"})
+    assert "NCCL_CUMEM_ENABLE lost" in (session.drift or "")
 
 
 async def test_what_cannot_be_written_is_noticed(tmp_path: Path) -> None:
