@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from console.engines.facts import AccessSeen, Severity
+from console.engines.facts import AccessSeen, DecodeSeen, Severity
 from console.engines.grammar import parse_line
 from console.engines.head import behead, unwrap
 from console.engines.line import Line
@@ -16,6 +16,7 @@ from console.engines.severity import noise, severity
 from console.engines.stamps import seconds
 from console.model.palette import Role
 from console.model.text import Clean, plain
+from console.render.units import rate
 
 POLLS = frozenset({"poll", "probe"})
 ACCESS = POLLS | {"access"}
@@ -52,6 +53,16 @@ def gravity(text: Clean) -> Severity:
 def base_role(text: Clean) -> Role:
     """The role of a line's message, by how grave it is."""
     return _ROLES.get(gravity(text), Role.TEXT)
+
+
+def figures(text: Clean) -> str:
+    """What a decode line comes to, for where the line itself is cut short; empty for others."""
+    for piece in parse_line(plain(text)):
+        if isinstance(piece.fact, DecodeSeen):
+            told = f"{rate(piece.fact.tok_s)} tok/s"
+            accepted = piece.fact.accept_len
+            return told if accepted is None else f"accept {accepted:.2f}  {told}"
+    return ""
 
 
 def surely_fine(text: Clean) -> bool:

@@ -6,7 +6,17 @@ from console.model.mask import Masks
 from console.model.span import plain_text
 from console.model.text import Clean, clean, plain
 from console.render.opened import opened
-from console.render.reading import ACCESS, NOISE, POLLS, PRESETS, gravity, is_noise, stamp_s, zoned
+from console.render.reading import (
+    ACCESS,
+    NOISE,
+    POLLS,
+    PRESETS,
+    figures,
+    gravity,
+    is_noise,
+    stamp_s,
+    zoned,
+)
 
 MASKS = Masks()
 POLL = Clean('INFO:     127.0.0.1:5 - "GET /health HTTP/1.1" 200 OK')
@@ -110,3 +120,11 @@ def test_an_opened_line_shows_what_is_folded_under_it() -> None:
 def test_written_out_line_ends_are_lines_when_opened() -> None:
     shown = [plain_text(spans) for spans in opened(1, 0, "", Clean(r"GPU 0\nGPU 1"))]
     assert shown[-2:] == ["GPU 0", "GPU 1"]
+
+
+def test_a_decode_line_comes_to_its_figures() -> None:
+    drafted = DECODE.replace("cuda graph", "accept len: 2.33, accept rate: 0.44, cuda graph")
+    assert figures(DECODE) == "62.9 tok/s"
+    assert figures(Clean(drafted)) == "accept 2.33  62.9 tok/s"
+    assert figures(SERVED) == ""
+    assert figures(Clean("gen throughput (token/s): 62.94")) == ""

@@ -46,6 +46,7 @@ class Rows:
         self.before: Callable[[Line], Spans] = lambda _: ()
         self.after: Callable[[Line], tuple[Spans, str]] = lambda _: ((), "")
         self._styled: dict[tuple[Line, str], Strip] = {}
+        self._figures: dict[Clean, Spans] = {}
 
     def forget(self) -> None:
         """The look has changed: style every line anew."""
@@ -65,7 +66,7 @@ class Rows:
         """How many rows the line takes in `room` cells, at most `most`."""
         if not self.wrap or line.notice:
             return 1
-        body = self._body(line, room)
+        body = self._body(line, room, self._after(line, room))
         return max(1, min(most, -(-self.styled(line).cell_length // body)))
 
     def rows(self, line: Line, room: int, most: int) -> list[Strip]:
@@ -74,8 +75,8 @@ class Rows:
             told = f"{line.log}: {line.text}" if line.log else line.text
             return [self.ink.pieces(notice(label(told), room))]
         before = self.ink.segments(self.before(line))
-        after = self.after(line)[0]
-        body = self._body(line, room)
+        after = self._after(line, room)
+        body = self._body(line, room, after)
         strip = self.styled(line)
         count = self.tall(line, room, most)
         if not self.wrap:
@@ -95,11 +96,29 @@ class Rows:
     def widest(self, lines: list[Line], room: int) -> int:
         """How far right there is something to see, in cells beyond the room."""
         return max(
-            (self.styled(line).cell_length - self._body(line, room) for line in lines), default=0
+            (
+                self.styled(line).cell_length - self._body(line, room, self._after(line, room))
+                for line in lines
+            ),
+            default=0,
         )
 
-    def _body(self, line: Line, room: int) -> int:
+    def _after(self, line: Line, room: int) -> Spans:
+        """What stands at the line's right end: what a person must not miss where it is cut."""
         after = self.after(line)[0]
+        if after or self.wrap or self.styled(line).cell_length <= self._body(line, room, ()):
+            return after
+        found = self._figures.get(line.text)
+        if found is None:
+            from console.render.reading import figures
+
+            if len(self._figures) >= _MOST_STYLED:
+                self._figures.clear()
+            told = figures(line.text)
+            found = self._figures[line.text] = (Span(told),) if told else ()
+        return found
+
+    def _body(self, line: Line, room: int, after: Spans) -> int:
         taken = cells(self.before(line)) + (cells(after) + 2 if after else 0)
         return max(1, min(room, _LEAST_BODY), room - taken)
 
