@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# More than cores: much of the time of a test is waiting for a server, a link or a screen.
+WORKERS ?= 3
 
 .PHONY: demo test check bench screenshots nccl-check format clean
 

@@ -227,7 +227,7 @@ def _why_no_pattern(text: str) -> str:
 
 def _valued(value: object) -> object:
     """A number that was given as a text on the command line; anything else as it is."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
         return int(value)
     try:
         return float(value) if isinstance(value, str) else value

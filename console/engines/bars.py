@@ -105,7 +105,7 @@ def clock_s(text: str) -> float | None:
     """Seconds of "mm:ss" or "h:mm:ss"; None for "?" and anything else."""
     total = 0
     for field in text.split(":"):
-        if not field.isdigit():
+        if not field.isdecimal():
             return None
         total = total * 60 + int(field)
     return float(total)

@@ -14,6 +14,7 @@ from console.engines.json_log import json_line
 from console.engines.levels import LEVEL, LEVELS
 from console.engines.line import Head
 from console.engines.user_heads import bare_level, bracketed, dated
+from console.model.number import whole
 
 _SGR = re.compile(r"(?:\x1b|\^\[)\[[0-9;]*[A-Za-z]")
 _LOST = re.compile(r"(?:\[[0-9;]{1,6}m)(?=\(\w[\w .=]*pid=)|(?<=\))(?:\[[0-9;]{1,6}m)+")
@@ -120,7 +121,7 @@ def _one_wrapper(head: Head, text: str) -> tuple[Head, str] | None:
     if head.wrapper == "" and (m := _KERNEL.match(text)):
         return replace(head, outer=m[1], source="kernel", wrapper="dmesg"), text[m.end() :]
     if first == "<" and (m := _SYSLOG.match(text)):
-        pid = int(m[4]) if m[4].isdigit() else None
+        pid = whole(m[4])
         found = replace(head, outer=m[1], source=m[3], process=m[3], pid=pid, wrapper="syslog")
         return found, text[m.end() :]
     if m := _STAMP.match(text):
@@ -143,7 +144,7 @@ def _journal(at: str) -> str:
         return "journal short-iso"
     if at[0] == "[":
         return "journal short-monotonic"
-    if at[0].isdigit() and "." in at and " " not in at:
+    if at[0].isdecimal() and "." in at and " " not in at:
         return "journal short-unix"
     return "journal short-full" if re.search(_DATE, at) else "journal short"
 
@@ -175,7 +176,7 @@ def behead(head: Head, text: str) -> tuple[Head, str]:
                 break
             m = nested
         return _vllm(head, m["name"], m["more"], int(m["pid"]), text[m.end() :])
-    if first.isdigit():
+    if first.isdecimal():
         return _digits(head, text)
     return _after(head, text)
 

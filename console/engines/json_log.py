@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from console.engines.levels import LEVELS, PRIORITIES
 from console.engines.line import Head
+from console.model.number import whole
 
 _TEXT = ("message", "msg", "log", "MESSAGE", "event", "textPayload", "text")
 _AT = (
@@ -102,4 +103,4 @@ def _number(value: object) -> int | None:
     if isinstance(value, dict):
         value = value.get("id")
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    return int(text) if text.isdigit() and len(text) < 10 else None
+    return whole(text)

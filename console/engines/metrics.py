@@ -19,6 +19,7 @@ from prometheus_client.samples import Sample
 from console.engines.aliases import FIGURES, HISTOGRAMS, POSITIONS, PREFIXES, Alias
 from console.engines.histogram import Histogram
 from console.model.fleet import Engine
+from console.model.number import whole
 
 MAX_BYTES = 8 * 1024 * 1024  # what is read; a transport should stop there
 REFUSED_BYTES = 50 * 1024 * 1024  # not looked at, not even in part
@@ -201,7 +202,7 @@ def _address(labels: Mapping[str, str]) -> str:
 
 
 def _rank(labels: Mapping[str, str]) -> tuple[int, ...]:
-    return tuple(int(v) if (v := labels.get(r, "0")).isdigit() else 0 for r in _RANKS)
+    return tuple(whole(labels.get(r, "0")) or 0 for r in _RANKS)
 
 
 def _workers(engine: Engine, samples: list[Sample]) -> tuple[tuple[Worker, ...], dict[str, float]]:
@@ -241,7 +242,7 @@ def _figures(
         _, name = _split(sample.name)
         if name == POSITIONS:
             at = sample.labels.get("position", "")
-            if at.isdigit() and len(at) < 4:
+            if at.isdecimal() and len(at) < 4:
                 positions[int(at)] = positions.get(int(at), 0.0) + sample.value
             continue
         stem, _, suffix = name.rpartition("_")

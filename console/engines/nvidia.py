@@ -251,7 +251,7 @@ def parse_apps(lines: Iterable[str]) -> tuple[ComputeApp, ...]:
     found = []
     for line in lines:
         cells = [c.strip() for c in _cells(line)]
-        if len(cells) < 4 or not cells[1].isdigit() or len(cells[1]) > 9:
+        if len(cells) < 4 or not cells[1].isdecimal() or len(cells[1]) > 9:
             continue
         # A process name may hold commas; memory is last, uuid and pid are first.
         name, memory = ", ".join(cells[2:-1]), _NUMBER.match(cells[-1])

@@ -22,6 +22,7 @@ from console.engines.facts import (
 )
 from console.engines.line import Head
 from console.model.fleet import Engine
+from console.model.number import whole
 
 _ACCESS = re.compile(r"(\S+) - \"([A-Z]+) ([^\"]+) HTTP/[\d.]+\" (\d{3})\b")
 _APACHE = re.compile(r"(\S+) \S+ \S+ \[[^\]]+\] \"([A-Z]+) (\S+) HTTP/[\d.]+\" (\d{3})\b")
@@ -78,7 +79,7 @@ def nccl(head: Head, message: str) -> Fact | None:
 
 def _device(head: Head) -> int | None:
     word, _, number = head.ranks.partition(" ")
-    return int(number) if word == "GPU" and number.isdigit() else None
+    return whole(number) if word == "GPU" else None
 
 
 def trtllm(message: str) -> Fact | None:

@@ -68,7 +68,7 @@ class Matrix:
 
 def meaning(word: str) -> str:
     """What a link's word means, "" where it is not known."""
-    if word.startswith("NV") and word[2:].isdigit():
+    if word.startswith("NV") and word[2:].isdecimal():
         return f"{word[2:]} NVLinks"
     return MEANING.get(word, "")
 

@@ -57,7 +57,7 @@ def bracketed(head: Head, text: str) -> tuple[Head, str]:
 def dated(head: Head, text: str) -> tuple[Head, str]:
     """A head without brackets that begins with a date, a time, a level or logfmt's fields."""
     first = text[:1]
-    if first.isdigit():
+    if first.isdecimal():
         return _digits(head, text)
     if first.isupper():
         return _levelled(head, text)

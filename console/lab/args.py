@@ -78,7 +78,7 @@ def _typed(name: str, default: object, text: str) -> object:
             option = f"--{name.replace('_', '-')}"
             kind = type(default).__name__
             raise BadArguments(f"argument {option}: invalid {kind} value: {text!r}") from None
-    if default is None and text.isdigit():
+    if default is None and text.isdecimal():
         return int(text)
     return text
 

@@ -33,7 +33,7 @@ def _parents() -> dict[int, tuple[int, bytes]]:
     """Parent and state of every process that can be seen."""
     found = {}
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
+        if not entry.name.isdecimal():
             continue
         try:
             fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()

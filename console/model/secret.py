@@ -71,7 +71,7 @@ def is_secret_key(name: str) -> bool:
     tokens, keys into caches and public keys are none, nor is the lone word "key".
     """
     words = [word.lower() for word in _WORD.findall(name[-128:])]
-    while words and words[-1].isdigit():
+    while words and words[-1].isdecimal():
         words.pop()
     if not words or words[0] == "nccl":
         return False

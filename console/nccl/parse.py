@@ -80,7 +80,7 @@ def read_integer(variable: Variable, value: str, version: Version) -> Reading:
     if not _INT64[0] <= number <= _INT64[1]:
         return Reading(Outcome.REFUSED, DEFAULT, "beyond 64 bits, the default is kept")
     digits = value.strip().lstrip("+-")
-    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+    if len(digits) > 1 and digits[0] == "0" and digits[1].isdecimal():
         plain = re.match(r"[0-9]+", digits)
         if plain is not None and _digits(plain[0], 10) != abs(number):
             meant = plain[0].lstrip("0")
@@ -179,7 +179,7 @@ def read_level(variable: Variable, value: str, version: Version) -> Reading:
         return read_integer(variable, value, version)
     if value == "":
         return Reading(Outcome.EMPTY, DEFAULT, "an empty value is ignored")
-    names = [name for name in variable.values_in(version) if not name.isdigit()]
+    names = [name for name in variable.values_in(version) if not name.isdecimal()]
     if value in names:
         why = "the user guide does not name it" if value in UNDOCUMENTED_LEVELS else ""
         return Reading(Outcome.TAKEN, value, why)

@@ -135,7 +135,7 @@ def _title(source: Source, server: Server) -> str:
     numbers = sorted(
         int(label_[5:])
         for one in readings(server)
-        if one.source is Source.RANK and (label_ := one.label)[5:].isdigit()
+        if one.source is Source.RANK and (label_ := one.label)[5:].isdecimal()
     )
     return f"RANKS {numbers[0]}–{numbers[-1]}" if len(numbers) > 1 else "RANK"
 

@@ -17,6 +17,7 @@ from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Fleet, Server
 from console.model.mask import Masks
+from console.model.number import whole
 from console.nccl.timing import Size, Timing
 from console.services.allreduce_script import look_argv
 from console.services.environ import port_of
@@ -109,7 +110,7 @@ class AllReduces:
         if not found:
             why = said.get("none") or "no program is known that starts it"
             raise Refused(f"no Python to time with: {host.clean(why)}; name it with --python")
-        return Ground(found, gpus, int(hidden) if hidden.isdigit() else 0)
+        return Ground(found, gpus, whole(hidden) or 0)
 
     def _gpus(self, server: Server, memory: GpuMemory) -> tuple[int, ...]:
         if not memory.readable or not memory.used_mib:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from console.model.number import whole
 from console.model.text import Clean
 from console.nccl.export import export
 from console.services.env_file_script import fabric_argv, write_argv
@@ -66,7 +67,7 @@ def fabric_lines(rows: Sequence[str]) -> list[str]:
         word: text.strip() for word, _, text in (r.partition(" ") for r in rows if r[:1] == "@")
     }
     count, _, kinds = said.get("@groups", "").partition(" ")
-    on = count.isdigit() and int(count) > 0
+    on = bool(whole(count))
     state = f"on, {count} groups ({kinds.strip() or 'type not told'})" if on else "off"
     booted = f"; booted with {said['@boot']}" if said.get("@boot") else ""
     told = [f"IOMMU: {state}{booted}"]

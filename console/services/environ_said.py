@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from console.model.number import whole
+
 _NEWLINE = b"\x01"
 _MOST_TICKS = 10**12
 """More than any machine has been up; and a date stays one."""
@@ -134,8 +136,9 @@ def _close(said: Said, rows: list[bytes]) -> None:
         file.label = rows[0].decode("utf-8", "replace")
         for row in rows[1:]:
             number, _, text = row.decode("utf-8", "surrogateescape").partition(":")
-            if number.isdigit() and len(number) < 8 and int(number) <= _MOST_ROW:
-                file.rows.append((int(number), text))
+            row_number = whole(number)
+            if row_number is not None and row_number <= _MOST_ROW:
+                file.rows.append((row_number, text))
     elif said.processes and said.processes[-1].block == b"" and rows:
         block = b"".join(row + b"\0" for row in rows)
         said.processes[-1].block = block.replace(_NEWLINE, b"\n")
@@ -152,10 +155,10 @@ def _record(said: Said, words: list[str]) -> None:
         case "@options":
             said.options = tuple(filter(None, words[1:]))
         case "@holders":
-            said.holders = tuple(int(word) for word in words[1:] if word.isdigit())
+            found = map(whole, words[1:])
+            said.holders = tuple(pid for pid in found if pid is not None)
         case "@process":
-            uid = words[4] if len(words) > 4 else ""
-            number = int(uid) if uid.isdigit() else None
+            number = whole(words[4]) if len(words) > 4 else None
             said.processes.append(Process(words[1], int(words[2]), int(words[3]), number))
         case "@title":
             said.processes[-1].title = " ".join(words[1:])
@@ -178,5 +181,5 @@ def _host(said: Said, words: list[str]) -> None:
     seconds = re.match(r"\d+(\.\d+)?", words[2])
     if seconds is not None:
         said.now = datetime.fromtimestamp(float(seconds[0]), UTC)
-    said.booted = datetime.fromtimestamp(int(words[3]), UTC) if words[3].isdigit() else None
-    said.hertz = max(1, int(words[4])) if words[4].isdigit() else 100
+    said.booted = datetime.fromtimestamp(int(words[3]), UTC) if words[3].isdecimal() else None
+    said.hertz = max(1, whole(words[4]) or 100)

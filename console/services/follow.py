@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from console.model.clock import US_PER_S, Clock
 from console.model.failure import Failure, WireError
+from console.model.number import whole
 from console.services.emitter import Emitter, LogMoved
 from console.services.lines import Splitter
 from console.services.parts import Err, Out, Parts
@@ -278,10 +279,10 @@ def _begun(line: bytes) -> _Begun:
 
 def _end(line: str) -> _End | None:
     match line.split(" "):
-        case ["truncated", offset] if offset.isdigit():
-            return _End(int(offset), truncated=True)
-        case ["rotated", offset, skipped, then] if offset.isdigit() and skipped.isdigit():
-            return _End(int(offset), skipped=int(skipped), then=then)
+        case ["truncated", offset] if (at := whole(offset)) is not None:
+            return _End(at, truncated=True)
+        case ["rotated", offset, skipped, then] if (at := whole(offset)) is not None:
+            return _End(at, skipped=whole(skipped) or 0, then=then)
         case _:
             return None
 

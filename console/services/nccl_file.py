@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from console.model.number import whole
 from console.nccl.importing.environ import entries
 from console.nccl.importing.found import State
 from console.nccl.importing.read import import_source
@@ -64,8 +65,9 @@ def spoken(out: bytes) -> Spoken | None:
         head, _, rows = part.partition("\n")
         found = import_source(rows, "nccl.log", "log").found
         values = {one.name: one.value for one in found if one.state is State.SET}
-        if head.isdigit() and values and (best is None or len(values) > len(best[1])):
-            best = int(head), values
+        pid = whole(head)
+        if pid is not None and values and (best is None or len(values) > len(best[1])):
+            best = pid, values
     return best
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from console.engines.nvidia import parse_apps
+from console.model.number import whole
 from console.services.gpu_script import apps_argv, memory_argv
 from console.services.process import HostCommands
 from console.transport.wire import Use
@@ -67,11 +68,13 @@ async def look_at_gpus(host: HostCommands) -> GpuMemory:
     index_of: dict[str, int] = {}
     for row in gpus:
         cells = [cell.strip() for cell in row.split(",")]
-        if len(cells) > 2 and cells[0].isdigit() and cells[2].isdigit():
-            used[int(cells[0])] = int(cells[2])
-            index_of[cells[1]] = int(cells[0])
-            if cells[3:] and cells[3].isdigit():
-                busy[int(cells[0])] = int(cells[3])
+        numbers = [whole(cell) for cell in cells]
+        match numbers:
+            case [int(gpu), _, int(mib), *more]:
+                used[gpu] = mib
+                index_of[cells[1]] = gpu
+                if more and more[0] is not None:
+                    busy[gpu] = more[0]
     held: dict[int, set[int]] = {}
     for app in parse_apps(apps):
         if app.uuid in index_of:

@@ -109,6 +109,8 @@ class Recorder:
                     self._queued_lines -= event.count
                 self._write(block(KIND_OF[type(event)], encode(self._written(event, state))))
                 durable = durable or isinstance(event, _DURABLE)
+                if isinstance(event, SessionClosed):
+                    continue  # what says that the session ended in order is its last word
                 if self.size - self._before >= self._segment_bytes:
                     self._roll(event, state)
                 elif self.size >= self._seek_at:

@@ -134,7 +134,7 @@ class Redaction:
     def _know(self, name: str, rule: str) -> None:
         lowered = plain(Clean(name)).lower().strip(".")
         plausible = _NAME.fullmatch(lowered) and len(lowered) >= LEAST_NAME
-        if not plausible or lowered in _NOBODY or lowered.isdigit() or _is_ip(lowered):
+        if not plausible or lowered in _NOBODY or lowered.isdecimal() or _is_ip(lowered):
             return
         if len(self._names) < MOST_NAMES and lowered not in self._names:
             self._names[lowered] = rule

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from console.engines.topology import meaning
+from console.model.number import whole
 from console.stream.fact import Pairs
 from console.stream.host_events import GpusJoined
 
@@ -47,7 +48,8 @@ def legend_lines(joined: GpusJoined) -> list[str]:
 
 
 def _numbers(pairs: Pairs) -> list[str]:
-    found = {int(one) for pair, _ in pairs for one in pair.split("-") if one.isdigit()}
+    named = {whole(one) for pair, _ in pairs for one in pair.split("-")}
+    found = {number for number in named if number is not None}
     return [f"GPU{n}" for n in sorted(found)]
 
 

@@ -160,7 +160,7 @@ def sweep() -> None:
     """Remove the folders of consoles that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}[0-9]*-*"):
         pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdigit() and not _runs(int(pid)) and not _answers(folder / _SOCKET):
+        if pid.isdecimal() and not _runs(int(pid)) and not _answers(folder / _SOCKET):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import asyncssh
 
+from console.model.number import whole
 from console.transport.known_hosts import GLOBAL_FILES, USER_FILES, Known, known_in
 from console.transport.ssh_unused import config_files
 
@@ -79,9 +80,9 @@ def place(text: str) -> tuple[str, str, int | None]:
     user, _, rest = text.strip().removeprefix(_URI).rstrip("/").rpartition("@")
     name, colon, port = rest.rpartition(":")
     if name.startswith("[") and name.endswith("]"):
-        return user, name[1:-1], int(port) if port.isdigit() else None
+        return user, name[1:-1], whole(port)
     if rest.startswith("[") and rest.endswith("]"):
         return user, rest[1:-1], None
-    if colon and port.isdigit() and ":" not in name:
-        return user, name, int(port)
+    if colon and whole(port) is not None and ":" not in name:
+        return user, name, whole(port)
     return user, rest, None

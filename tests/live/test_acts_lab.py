@@ -60,16 +60,17 @@ async def test_the_variables_of_the_plan_come_back_into_every_rank_and_the_arms_
     with lab(tmp_path / "lab", scale=SCALE) as running:
         fleet = Path(running.ready["fleet"])
         async with acting(fleet, *YES, pace=PACE) as console:
+            # A rank takes its name a moment after it has begun to work.
+            await auntil(lambda: len(ranks(running)) == 8)
             before = ranks(running)
-            assert len(before) == 8
             # Loads take longer than that: a deadline only warns while something moves.
             again = await console.do(
                 "restart", "kimi-base", env=PLAN, see="ranks nccl", ready_within=10
             )
             assert again.exit is Exit.OK, again.text
             assert not any(map(runs, before))
+            await auntil(lambda: len(ranks(running)) == 8)
             now = ranks(running)
-            assert len(now) == 8
             assert PLAN.split() == plan_of(tracker(running))
             assert all(PLAN.split() == plan_of(environ(pid)) for pid in now)
             assert tracker(running)["HF_HUB_OFFLINE"] == "1"

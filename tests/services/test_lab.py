@@ -28,7 +28,8 @@ async def test_from_launch_over_tokens_and_a_stuck_scheduler_to_the_end(tmp_path
             await auntil(lambda: seen.standing() is Standing.IDLE, 20, "idle")
             loads = [e for e in seen.items if isinstance(e, LoadAdvanced)]
             phases = list(dict.fromkeys(str(e.phase) for e in loads))
-            assert phases[0] == "arguments"
+            # What stands in the log before it is followed comes at once, as its newest phase.
+            assert phases[0] in ("arguments", "distributed")
             assert "weights" in phases
             assert any(e.total for e in loads)
             (ended,) = [e for e in seen.items if isinstance(e, LoadEnded)]

@@ -41,9 +41,9 @@ async def fault(folder: Path) -> None:
             assert "illegal memory access" in seen.why()
 
 
-async def load_took_us(folder: Path, load: str) -> int:
+async def load_took_us(folder: Path, load: str, weights_s: float = 0.0) -> int:
     await asyncio.to_thread(folder.mkdir)
-    with simulated(folder, *EAGLE, scale=10.0, tp=1, load=load) as server:
+    with simulated(folder, *EAGLE, scale=10.0, tp=1, load=load, weights_s=weights_s) as server:
         async with watching(server, Pace().scaled(10)) as (_, seen):
             await auntil(lambda: seen.of(LoadEnded), LATE_S, "the end of the load")
             (ended,) = seen.of(LoadEnded)
@@ -57,6 +57,13 @@ async def load(folder: Path) -> None:
     warm_us = await load_took_us(folder / "warm", "warm")
     cold_us = await load_took_us(folder / "cold", "cold")
     assert cold_us - warm_us >= 1e6
+
+
+async def weights_s(folder: Path) -> None:
+    """Weights of 60 s in place of warm ones of a dozen: here five more, by whole seconds."""
+    warm_us = await load_took_us(folder / "warm", "warm")
+    slow_us = await load_took_us(folder / "slow", "warm", 60.0)
+    assert slow_us - warm_us >= 3e6
 
 
 async def never_ready(folder: Path) -> None:
@@ -167,8 +174,8 @@ async def static_health(folder: Path) -> None:
 CASES: dict[str, Case] = {
     case.__name__: case
     for case in (
-        fault, load, never_ready, dies_after_s, stuck, slow_rank, slowdown, foreign_probe_s,
-        other_process, orphans, static_health,
+        fault, load, weights_s, never_ready, dies_after_s, stuck, slow_rank, slowdown,
+        foreign_probe_s, other_process, orphans, static_health,
     )
 }  # fmt: skip
 

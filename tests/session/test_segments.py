@@ -14,13 +14,13 @@ from console.model.mask import Masks
 from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
 from console.session.landmarks import find
-from console.session.recorder import Recorder
+from console.session.recorder import SEEK_GROWTH, Recorder
 from console.session.segments import copy_session, first_of, following, segment
 from console.session.shelf import make_room
 from console.stream.fact import Recording
 from console.stream.logs import lines
 from console.stream.server_events import LogAdvanced
-from console.stream.session_events import MarkerPut, RecordingChanged, SessionClosed
+from console.stream.session_events import MarkerPut, NoteWritten, RecordingChanged, SessionClosed
 from console.stream.state import Item
 from console.stream.timeline import Timeline
 from tests.session.writing import c
@@ -62,6 +62,23 @@ def night(tmp_path: Path) -> Path:
     long.write(COUNT)
     long.close()
     return path
+
+
+@pytest.mark.parametrize("segment_bytes", [2 * SEEK_GROWTH, SEEK_GROWTH])
+def test_nothing_is_written_behind_the_end(tmp_path: Path, segment_bytes: int) -> None:
+    """The last event is the one that makes the file long enough for a seek point, or a segment."""
+    long = Long(tmp_path / "night.toml", segment_bytes)
+    long.write(1)
+    one = long.recorder.size
+    long.timeline.emit(NoteWritten(c("x")))
+    long.recorder.flush()
+    around = long.recorder.size - one
+    long.timeline.emit(NoteWritten(c("x" * (SEEK_GROWTH - long.recorder.size - around - 20))))
+    long.recorder.flush()
+    assert SEEK_GROWTH - 40 < long.recorder.size < SEEK_GROWTH
+    long.close()
+    assert long.recorder.size > SEEK_GROWTH
+    assert Journal(tmp_path / "night.toml").closed
 
 
 def test_whichever_file_is_opened_the_whole_session_is(night: Path) -> None:

@@ -46,3 +46,8 @@ def test_without_a_peer_matrix_and_with_a_pair_that_is_missing() -> None:
         "GPU2  ?     NV18  X",
     ]
     assert (by_nvlink(box), worst(box), apart(box)) == (True, "NV18", ())
+
+
+def test_what_is_no_number_names_no_gpu() -> None:
+    links = tuple((Clean(pair), Clean("PIX")) for pair in ("¹-0", "0-" + "9" * 5000, "", "-"))
+    assert matrix_lines(GpusJoined(Clean("gpu8"), links)) == ["links GPU0", "GPU0  X"]

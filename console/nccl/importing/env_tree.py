@@ -157,7 +157,7 @@ class Tree:
         return text.replace("$$", "$") if self.kind == "compose" else text
 
     def _sequence(self, node: Sequence, path: tuple[str, ...]) -> Iterator[Item]:
-        last = next((p for p in reversed(path) if not p.isdigit()), "")
+        last = next((p for p in reversed(path) if not p.isdecimal()), "")
         scalars = [item for item in node.items if isinstance(item, Scalar)]
         if _COMMANDS.match(last) and not (last == "args" and "build" in path) and scalars:
             if any("NCCL_" in item.text for item in scalars):

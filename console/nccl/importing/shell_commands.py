@@ -153,7 +153,7 @@ def _refusing(
 ) -> Iterator[Item]:
     """exec, nohup, nice ...: they take NCCL_X=1 for the program's name."""
     at = 0
-    while at < len(words) and (words[at].text.startswith("-") or words[at].text.isdigit()):
+    while at < len(words) and (words[at].text.startswith("-") or words[at].text.isdecimal()):
         at += 1
     via = context.via
     context = replace(context, via="")
