@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from shutil import which
 
 import pytest
 
@@ -108,7 +107,6 @@ def test_a_polite_signal_restores_the_terminal() -> None:
         assert asked(tmux, "#{cursor_flag}") == "1"
 
 
-@pytest.mark.skipif(which("screen") is None, reason="GNU screen is not installed")
 def test_inside_gnu_screen_it_paints_obeys_and_leaves(tmp_path: Path) -> None:
     sockets = tmp_path / "screens"
     sockets.mkdir(mode=0o700)
