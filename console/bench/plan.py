@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from console.bench.job import Sampling
+from console.bench.job import Dialect, Sampling
 from console.bench.promptset import Prompt, PromptSet
 from console.bench.protocol import (
     BASELINE,
@@ -33,6 +33,7 @@ class Plan:
             number of runs.
         launch: number of the server's launch among those that are to be compared as one arm; 0
             where it is counted from what the session holds.
+        dialect: how the server is asked; None for its engine's own way.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Plan:
     sampling: Sampling
     within: float = 0.0
     launch: int = 1
+    dialect: Dialect | None = None
 
     @property
     def chosen(self) -> tuple[Prompt, ...]:

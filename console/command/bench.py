@@ -29,7 +29,18 @@ from console.stream.run_events import ActAdvanced
 from console.stream.session_events import Noticed
 from console.stream.state import Bench, Item, State
 
-_FIELDS = ("protocol", "runs", "tokens", "prompts", "depth", "within", "arm", "against", "launches")
+_FIELDS = (
+    "protocol",
+    "runs",
+    "tokens",
+    "prompts",
+    "depth",
+    "api",
+    "within",
+    "arm",
+    "against",
+    "launches",
+)
 _DAY_S = 86_400.0
 
 
@@ -60,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tokens", type=int, metavar="N", help="new tokens of each run (500)")
     parser.add_argument("--prompts", metavar="SET", help="chat, code, maths, long-form or a file")
     parser.add_argument("--depth", metavar="D", help="0.5k, 8k, 32k or 'as is'")
+    parser.add_argument("--api", metavar="WAY", help="own (its engine's), completions or chat")
     parser.add_argument(
         "--within", type=float, metavar="X", help="add runs until the interval is within ±X (0.01)"
     )

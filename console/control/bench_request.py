@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from console.bench.job import Sampling
+from console.bench.job import Dialect, Sampling
 from console.bench.plan import Plan
 from console.bench.promptset import (
     DEPTHS,
@@ -31,6 +31,8 @@ AS_IS = "as is"
 DEPTH = "0.5k"
 PROMPTS = "long-form"
 STORY = "story"
+APIS: dict[str, Dialect | None] = {"own": None, "completions": "completions", "chat": "chat"}
+"""How a server may be asked: in its engine's own way, or as clients of OpenAI's ask."""
 _MOST_PROMPTS = 8 * 1024 * 1024
 _LEVELS = {STORY: Level.STORY, **{level.value: level for level in Level}}
 
@@ -59,6 +61,11 @@ def read_plan(given: Mapping[str, Argument], arm: Arm, *, alone: bool = True) ->
     why = unfit_for_speculation(prompts.prompts)
     if why is not None and arm is Arm.SPECULATIVE:
         raise BadRequest(f"prompts: {why}")
+    api = str(given.get("api", "own"))
+    if api not in APIS:
+        raise BadRequest(f'api: "{api}" is none of {one_of(APIS)}')
+    if api == "chat" and any(not isinstance(one.text, str) for one in prompts.prompts):
+        raise BadRequest("api: a prompt of token numbers cannot be said in a chat")
     within = given.get("within", 0)
     if not isinstance(within, int | float) or not 0 <= within < 1:
         raise BadRequest("within: a share such as 0.01 was expected")
@@ -77,6 +84,7 @@ def read_plan(given: Mapping[str, Argument], arm: Arm, *, alone: bool = True) ->
         Sampling(max_tokens=tokens),
         float(within),
         launch=0,
+        dialect=APIS[api],
     )
 
 

@@ -196,6 +196,7 @@ VERBS: dict[str, Verb] = {
                 Field("tokens", Kind.NUMBER, "new tokens of each run, 500 when left out"),
                 Field("prompts", Kind.TEXT, "chat, code, maths, long-form, or a file"),
                 Field("depth", Kind.TEXT, "0.5k, 8k, 32k or as is"),
+                Field("api", Kind.TEXT, "how it is asked: own (its engine's), completions or chat"),
                 Field("within", Kind.DECIMAL, "add runs until the interval is this narrow: 0.01"),
                 Field("arm", Kind.TEXT, "baseline or speculative, the fleet's when left out"),
                 Field("against", Kind.TEXT, "another server: by turns, in one slot by launches"),

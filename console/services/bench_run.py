@@ -67,6 +67,7 @@ class Requests:
     headers: Mapping[str, str] = field(default_factory=dict)
     probes: Callable[[], int] = lambda: 0
     ca: str = ""
+    dialect: Dialect | None = None
 
     async def run(self, worker: Worker, name: str, prompt: Prompt) -> AsyncIterator[Live | Timed]:
         """One request: its live rate again and again, at the end the run.
@@ -113,7 +114,7 @@ class Requests:
 
     def job(self, name: str, prompt: Prompt) -> Job:
         """One request as the worker takes it."""
-        dialect = DIALECTS.get(self.engine, "completions")
+        dialect = self.dialect or DIALECTS.get(self.engine, "completions")
         extra = {"return_spec_tokens_details": True} if self._sglang_over_openai(dialect) else {}
         tick_s = max(0.02, _TICK_S / self.pace.scale)
         return Job(

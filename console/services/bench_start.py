@@ -127,7 +127,7 @@ async def prepared(
     def benching(url: str, timed_on: Wire, place: Place) -> Benching:
         requests = Requests(
             server, engine, found.model, url, plan.sampling, http, clock, pace, headers, probes,
-            authorities(server),
+            authorities(server), plan.dialect,
         )  # fmt: skip
         version = f"{engine.value} {found.version}".strip()
         taking = Taking(

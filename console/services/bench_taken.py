@@ -108,6 +108,6 @@ def _request(plan: Plan, engine: Engine) -> Group:
             "prompt_hash": chosen.digest(),
             "depth": plan.depth,
             "concurrency": "1",
-            "dialect": DIALECTS.get(engine, "completions"),
+            "dialect": plan.dialect or DIALECTS.get(engine, "completions"),
         }
     )

@@ -41,6 +41,22 @@ def ships(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("api", ["completions", "chat"])
+def test_a_server_is_asked_as_clients_of_openai_ask(
+    llama_server: Callable[..., LlamaServer], tmp_path: Path, ships: Path, api: str
+) -> None:
+    server = llama_server()
+    server.wait_ready()
+    real.favoured(server.pid)
+    fields = ["--tokens", "60", "--runs", "2", "--protocol", "look", "--depth", "as is"]
+    code, out, err = run(
+        tmp_path, "bench", server.url, *fields, "--prompts", ships, "--api", api, "--json"
+    )
+    assert code == 0, err + out
+    told = json.loads(out)
+    assert [one["tokens"] for one in told["runs"]] == [60, 60, 60]
+
+
 def test_two_arms_measured_saved_and_compared(
     llama_server: Callable[..., LlamaServer], tmp_path: Path, ships: Path
 ) -> None:

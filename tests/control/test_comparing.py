@@ -249,6 +249,7 @@ def test_what_ifs_that_mean_nothing_are_refused(what_if: str, said: str) -> None
         ({"protocol": "quik"}, 'protocol: no protocol "quik" (did you mean "quick"?)'),
         ({"tokens": 1}, "tokens: 2 at least: the first is not decoded"),
         ({"depth": "9k"}, 'depth: "9k" is none of as is, 0.5k, 8k, 32k'),
+        ({"api": "openai"}, 'api: "openai" is none of own, completions, chat'),
         ({"runs": 0}, "runs: a whole number from 1 to 100 was expected"),
         ({"within": 1.5}, "within: a share such as 0.01 was expected"),
         ({"prompts": "poems"}, 'prompts: no set and no file "poems"'),
@@ -264,6 +265,8 @@ def test_random_tokens_never_reach_a_speculative_arm(tmp_path: Path) -> None:
     path = tmp_path / "ids.jsonl"
     path.write_text('{"id": "r", "prompt": [1, 2, 3]}\n')
     assert read_plan({"prompts": str(path)}, Arm.BASELINE).chosen[0].text == (1, 2, 3)
+    with pytest.raises(BadRequest, match="token numbers cannot be said in a chat"):
+        read_plan({"prompts": str(path), "api": "chat"}, Arm.BASELINE)
     with pytest.raises(BadRequest, match="r is token ids: acceptance on them means nothing"):
         read_plan({"prompts": str(path)}, Arm.SPECULATIVE)
 

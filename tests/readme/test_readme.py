@@ -83,6 +83,7 @@ ENDS: dict[str, Exit] = {
     "spec-console --script sample_sessions/scripts/check.toml --replay "
     "sample_sessions/story.toml": Exit.OK,
     "spec-console bench SERVER": Exit.UNREACHABLE,
+    "spec-console bench SERVER --api chat": Exit.UNREACHABLE,
     "spec-console compare A B": Exit.OK,
     "spec-console env truth SERVER": Exit.UNREACHABLE,
     "spec-console session info SESSION": Exit.OK,
