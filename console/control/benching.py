@@ -228,6 +228,8 @@ def bench_outcome(state: State, bench: str, masks: Masks) -> Outcome:
     figures: dict[str, float] = dict(finished.figures)
     results: dict[str, str | int | float] = {"bench": bench, "valid": str(finished.valid).lower()}
     results |= {"decode_tok_s": 0.0, "low": 0.0, "high": 0.0, "runs": 0, **figures}
+    # What a valid one still says is how far a baseline is from its own history.
+    results["departed"] = finished.why if finished.valid and finished.why else "none"
     said = f"{bench}: {cell.started.server} ({cell.started.arm.value}) "
     said += rate_words(figures)
     if finished.why:

@@ -110,6 +110,9 @@ def env_outcome(
         "whole": "yes" if extent is Extent.WHOLE else "no",
         "source": decides.source if decides is not None else "",
     }
+    drift = cell.drift
+    gone = drift is not None and bool(drift.lost or drift.changed)
+    results["drift"] = drift.why if drift is not None and gone else "none"
     wrong = _differences(held, extent, wanted, nccl_version(cell) or NEWEST)
     results["missing"] = len(wrong)
     if wrong:

@@ -212,6 +212,7 @@ VERBS: dict[str, Verb] = {
                 "runs",
                 "ttft_us",
                 "accept_len",
+                "departed",
             ),
         ),
         Verb(
@@ -258,7 +259,7 @@ VERBS: dict[str, Verb] = {
                 Field("same_as", Kind.TEXT, "profile, server or ${plan.env} that must hold"),
             ),
             per_server=True,
-            gives=("env", "count", "whole", "source", "missing"),
+            gives=("env", "count", "whole", "source", "missing", "drift"),
         ),
         Verb(
             "plan",

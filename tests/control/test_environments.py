@@ -24,7 +24,7 @@ from console.store.profiles import profiles_path, save_profile
 from console.stream.events import Event
 from console.stream.fact import Completeness
 from console.stream.fold import fold_all
-from console.stream.server_events import EnvRead, ProcessSeen
+from console.stream.server_events import EnvDrifted, EnvRead, ProcessSeen
 from console.stream.state import State
 
 NAME = Clean("s")
@@ -69,6 +69,16 @@ def test_what_is_in_effect_is_given_and_comes_back() -> None:
 def test_what_must_be_in_effect(held: dict[str, str], exit_: Exit, said: str) -> None:
     outcome = env(state(held), same_as=as_text(SIX))
     assert (outcome.exit, outcome.text) == (exit_, said)
+
+
+def test_a_drift_is_a_result_that_a_script_can_hold() -> None:
+    assert env(state(SIX)).results["drift"] == "none"
+    why = Clean("server restarted; NCCL_PROTO lost")
+    lost = EnvDrifted(NAME, (Clean("NCCL_PROTO"),), (), why)
+    drifted = fold_all(state(SIX), [lost])
+    assert env(drifted).results["drift"] == why
+    again = fold_all(drifted, [EnvDrifted(NAME, (), (), Clean("as in the last good run"))])
+    assert env(again).results["drift"] == "none"
 
 
 def test_what_could_not_be_read_is_not_called_lost() -> None:
