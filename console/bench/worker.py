@@ -96,7 +96,7 @@ class Capture:
                 code, headers, skip = self.head()
                 chunked = "chunked" in headers.get("transfer-encoding", "")
                 size = "" if chunked else headers.get("content-length", "")
-                length = int(size) if size.isdecimal() else -1
+                length = int(size) if size.isdecimal() and len(size) < 19 else -1
             tail = (tail + data[-7:])[-7:]
             if (chunked and tail == LAST_CHUNK) or 0 <= length <= total - skip:
                 break

@@ -351,9 +351,12 @@ def test_it_says_how_long_it_was_kept_from_running() -> None:
         child = working.start()
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(working.job(server.url, "completions", 2).line())
+        child.stdin.write(working.job(server.url, "completions", 2, progress_s=0.0).line())
         child.stdin.close()
         assert server.holding.wait(10)
+        # Once it tells of what it has read, it is watching how it is kept from running.
+        told = (read_record(line.decode()) for line in child.stdout)
+        assert any(isinstance(one, Progress) and one.bytes for one in told)
         began = time.perf_counter_ns()
         child.send_signal(signal.SIGSTOP)
         held.wait(0.4)

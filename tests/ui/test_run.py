@@ -16,7 +16,7 @@ ARGV = [sys.executable, "-m", "tests.ui.busy"]
 
 def test_starts_shows_and_leaves_the_terminal_as_it_was() -> None:
     with Terminal([*ARGV, "50"], cols=80, rows=24, cwd=ROOT) as terminal:
-        until(lambda: "Decode batch. #running-req: 1, #token: 9" in terminal.screen, 20, "lines")
+        until(lambda: "Decode batch. #running-req: 1, #token" in terminal.screen, 20, "lines")
         assert "▶ kimi-base" in terminal.screen
         terminal.press("down")
         until(lambda: "▶ kimi-eagle3" in terminal.screen, 5, "the selection")
