@@ -16,6 +16,7 @@ from console.bench.plan import Plan
 from console.bench.protocol import BASELINE, SPECULATIVE, Side, rounds
 from console.bench.verdict import Word, verdict
 from console.control.arms import Chosen, choose
+from console.control.bench_cooling import Temperatures, cooled, temperatures
 from console.control.bench_forecast import Order, forecast, foretell, sides
 from console.control.bench_request import MOST_LAUNCHES
 from console.control.guard import UNKNOWN_LOAD, Refused, Series, never
@@ -64,6 +65,7 @@ class Launches:
     _confirmed: frozenset[str] = frozenset()
     _found: dict[str, object] = field(default_factory=dict)
     _done: int = 0
+    _cool: Temperatures | None = None
 
     async def go(self) -> Outcome:
         """All of it. OK when every launch is valid; however it ends, what was measured is kept and
@@ -152,10 +154,22 @@ class Launches:
             plans[name] = (arm, replace(plan, launch=launch))
             if launch > 1 or side not in order.up:
                 await self._launch(name)
+        await self._cooled(plans)
         outcome = await self.measure(plans)
         if outcome.exit not in (Exit.OK, Exit.STEP):
             raise _Over(outcome.exit, plain(outcome.text))
         self._judge()
+
+    async def _cooled(self, plans: Plans) -> None:
+        """Begin every launch with GPUs about as warm as before the first."""
+        acts = self.acts
+        if self._cool is None:
+            fleet = acts.watch.fleet
+            hosts = {fleet.host_of(fleet.server(name)).name for name in self.plans}
+            self._cool = temperatures(self._state, hosts)
+            return
+        server, scale = next(iter(plans)), acts.pace.scale
+        await cooled(acts.timeline, acts.clock, scale, self._cool, server, acts.masks)
 
     async def _launch(self, name: str) -> None:
         """End what runs in the slot and start this one; covered by what was confirmed as long as
