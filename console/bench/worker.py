@@ -39,10 +39,12 @@ class Beat(threading.Thread):
         self.late_ns, self.over = [0], threading.Event()
 
     def run(self) -> None:
-        since = clock()
-        while not self.over.wait(BEAT_NS / 1e9):
+        since, over = clock(), False
+        while not over:
+            # The end may come while this was kept from waking: its last beat counts as well.
+            over = self.over.wait(BEAT_NS / 1e9)
             since, before = clock(), since
-            self.late_ns.append(since - before - BEAT_NS)
+            self.late_ns.append(max(0, since - before - BEAT_NS))
 
     def stop(self) -> Json:
         """Ends the thread; p99 and longest lateness in ns."""

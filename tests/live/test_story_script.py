@@ -24,7 +24,7 @@ from tests.lab.running import lab
 from tests.live.fleets import ROOT
 from tests.plain.test_script import golden
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("acts")]
+pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 SCALE = 50.0
 SCRIPT = ROOT / "sample_sessions" / "scripts" / "whole-night.toml"
