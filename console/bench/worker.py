@@ -32,7 +32,7 @@ clock = time.perf_counter_ns
 
 
 class Beat(threading.Thread):
-    """Wakes every 20 ms and notes how late: the stall of this process, on this core."""
+    """Wakes every 20 ms and at the end; notes how late: the stall of this process, on this core."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -41,7 +41,6 @@ class Beat(threading.Thread):
     def run(self) -> None:
         since, over = clock(), False
         while not over:
-            # The end may come while this was kept from waking: its last beat counts as well.
             over = self.over.wait(BEAT_NS / 1e9)
             since, before = clock(), since
             self.late_ns.append(max(0, since - before - BEAT_NS))
@@ -280,9 +279,8 @@ def main() -> None:
     def read_jobs() -> None:
         cancels = True
         for line in sys.stdin.buffer:
-            job = json.loads(line)
+            jobs.put(job := json.loads(line))
             cancels = job["cancel_on_close"]
-            jobs.put(job)
         jobs.put(None)
         if cancels:
             session.cancel()
