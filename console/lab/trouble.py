@@ -161,7 +161,8 @@ class Trouble:
         log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
         service.draining = True
         await service.clock.sleep(_DRAIN_S)
-        while service.scheduler.running or service.scheduler.waiting:
+        # A request is over once its answer is on the wire, not with its last token.
+        while service.scheduler.running or service.scheduler.waiting or service.active.total():
             await service.clock.sleep(0.1)
         log.line(
             "Gracefully exiting... Remaining number of requests 0. Remaining requests "
