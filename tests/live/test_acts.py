@@ -207,7 +207,8 @@ async def test_a_load_that_fails_is_told_and_rolled_back(
             assert failed.exit == code
             assert failed.text.endswith("; the slot is empty")
             assert left(slot) == []
-            assert any("model loading error" in line for line in failed.lines)
+            opened = "no-models/target.gguf' (No such file or directory)"
+            assert any(opened in line for line in failed.lines)
             first = await console.do("launch", "base", env="NCCL_PROTO=LL")
             held = environ(int(first.results["pid"]))
         back = await console.do("swap", "spec", on_fail="rollback")
