@@ -26,7 +26,7 @@ from tests.plain.test_script import golden
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
-SCALE = 50.0
+SCALE = 25.0
 SCRIPT = ROOT / "sample_sessions" / "scripts" / "whole-night.toml"
 # Loads are simulated and run fifty times faster; what this machine itself has to do does not.
 PACE = replace(
