@@ -6,9 +6,10 @@ only what was read while one was timed counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
-from console.bench.provenance import Group, Value
+from console.bench.provenance import Group, Unread, Value
 from console.stream.host_events import GpuSeen
 from console.stream.state import Item, State
 
@@ -19,6 +20,7 @@ HELD_BACK = {
 }
 """What makes a run say nothing of the server."""
 CAPPED = ("SW power cap", "sw_power_cap")
+_IDLE = Unread("no reading while a GPU was at work")
 
 
 class GpuLoad:
@@ -74,19 +76,22 @@ class GpuLoad:
         if self._start_c is not None:
             values["temperature"] = f"{self._start_c:.0f}"
         for key in ("pcie_gen", "pcie_width"):
-            slowest = self._slowest(key)
-            if slowest is not None:
-                values[key] = f"{slowest:.0f}"
+            told = [seen for seen in self._all if _figure(seen, key) is not None]
+            if told:
+                slowest = _slowest(told, key)
+                values[key] = _IDLE if slowest is None else f"{slowest:.0f}"
         return Group(values)
 
-    def _slowest(self, key: str) -> float | None:
-        """Of each GPU's best under load (links need a moment to speed up) the lowest."""
-        best: dict[int, float] = {}
-        for seen in self._all:
-            value = _figure(seen, key)
-            if value is not None:
-                best[seen.gpu] = max(value, best.get(seen.gpu, value))
-        return min(best.values(), default=None)
+
+def _slowest(readings: Sequence[GpuSeen], key: str) -> float | None:
+    """Of each GPU's best under load (links need a moment to speed up) the lowest; None where no
+    reading found one at work: the link of an idle GPU is slow and says nothing."""
+    best: dict[int, float] = {}
+    for seen in readings:
+        value = _figure(seen, key)
+        if value is not None and _figure(seen, "util_pct") != 0:
+            best[seen.gpu] = max(value, best.get(seen.gpu, value))
+    return min(best.values(), default=None)
 
 
 def _figure(seen: GpuSeen, name: str) -> float | None:

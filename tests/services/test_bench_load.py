@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console.bench.provenance import Unread
 from console.model.text import Clean
 from console.services.bench_load import GpuLoad
 from console.stream.host_events import GpuSeen
@@ -68,3 +69,23 @@ def test_nothing_read_is_no_group() -> None:
     load.begin()
     assert load.end() == ()
     assert load.group() is None
+
+
+def test_the_link_of_an_idle_gpu_is_none_under_load() -> None:
+    def read(util: float, gen: float) -> GpuSeen:
+        figures = ((Clean("util_pct"), util), (Clean("pcie_gen"), gen))
+        return GpuSeen(Clean("gpu8"), 0, figures)
+
+    load = GpuLoad("gpu8")
+    load.begin()
+    load.take(read(0, 1), STATE)
+    load.end()
+    group = load.group()
+    assert group is not None
+    assert group.values["pcie_gen"] == Unread("no reading while a GPU was at work")
+    load.begin()
+    load.take(read(97, 5), STATE)
+    load.end()
+    group = load.group()
+    assert group is not None
+    assert group.values["pcie_gen"] == "5"
