@@ -144,7 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(launch(options))
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - the last resort: a line and a report, no traceback
+    # Any kind: nothing stands behind this, and a person gets a line and a report, no traceback.
+    except Exception as error:  # noqa: BLE001 - the last resort, see above
         from console.launch import defect
 
         return int(defect(error))

@@ -83,7 +83,8 @@ def launch(options: Namespace) -> Exit:
         # Whoever read our output has gone; nothing more can be told, not even by the interpreter.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.STEP
-    except Exception as error:  # noqa: BLE001 - the last resort: a line and a report, no traceback
+    # Any kind: nothing stands behind this, and a person gets a line and a report, no traceback.
+    except Exception as error:  # noqa: BLE001 - the last resort, see above
         return defect(error, use.masks)
     gc.collect()  # what failed in the background is told of when it is forgotten, not before
     for unheard in use.unheard[:1]:

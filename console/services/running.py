@@ -68,6 +68,7 @@ class Running:
                     async for event in events:
                         self._emit(event)
                 return
+            # Any kind: a defect in one service is said and must not stop the others.
             except Exception as error:  # noqa: BLE001 - the outermost loop of every service
                 text = clean(f"{key}: stopped by a defect: {error!r}", self._masks)
                 self._emit(Noticed(clean(subject, self._masks), Clean("error"), text))

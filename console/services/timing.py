@@ -124,6 +124,7 @@ class Worker:
                         raise WireError(Failure.REMOTE, f"the worker said: {line[:200]}")
                     case _:
                         raise WireError(Failure.REMOTE, "the worker answered before it was asked")
+        # Whatever ends it, a cancel too, is raised again: no worker may be left behind.
         except BaseException:
             await worker.close()
             raise

@@ -121,6 +121,7 @@ class _NetworkStream(httpcore.AsyncNetworkStream):
         try:
             stream = TlsStream(self._stream, ssl_context, server_hostname, self._ca_file)
             await stream.shake_hands()
+        # Whatever ends it, a cancel too, is raised again: the socket must not stay open.
         except BaseException:
             await self._stream.close()
             raise

@@ -62,6 +62,7 @@ class LocalWire:
         except OSError as error:
             self._channels[use].release()
             raise WireError(Failure.REMOTE, f"{argv[0]}: {error.strerror}") from error
+        # Whatever ends it, a cancel too, is raised again: its place must become free.
         except BaseException:
             self._channels[use].release()
             raise

@@ -76,6 +76,7 @@ class OpensshDialler:
         except FileNotFoundError:
             asker.close()
             raise WireError(Failure.CONFIG, "no ssh on this machine") from None
+        # Whatever ends it, a cancel too, is raised again: the asking socket must go.
         except BaseException:
             asker.close()
             raise
@@ -110,6 +111,7 @@ class OpensshDialler:
         heard = Listening(process, said, self._clock)
         try:
             await self._opened(heard, said, asker)
+        # Whatever ends it, a cancel too, is raised again: no ssh may be left behind.
         except BaseException:
             await process.end()
             await heard.close()

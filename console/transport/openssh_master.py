@@ -87,6 +87,7 @@ class Master:
         try:
             if not await _connected(process):
                 raise await self._refused(f"{host}:{port}")
+        # Whatever ends it, a cancel too, is raised again: no forward may be left behind.
         except BaseException:
             await forward.close()
             raise

@@ -95,6 +95,7 @@ class RemoteWire:
         await channel.acquire()
         try:
             return await self._start(argv, channel)
+        # Whatever ends it, a cancel too, is raised again: its place must become free.
         except BaseException:
             channel.release()
             raise

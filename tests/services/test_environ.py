@@ -329,9 +329,9 @@ async def test_behind_enter_the_container_is_read(tmp_path: Path) -> None:
     ready = tmp_path / "pid"
     inner = f"ip link set lo up 2>/dev/null; exec {sys.executable} {tmp_path}/inner.py {port}"
     (tmp_path / "inner.py").write_text(
-        "import socket, sys, time\n"
+        "import signal, socket, sys\n"
         'held = socket.create_server(("0.0.0.0", int(sys.argv[1])))\n'
-        f"open({str(ready)!r}, 'w').write('up')\ntime.sleep(60)\n"
+        f"open({str(ready)!r}, 'w').write('up')\nsignal.pause()\n"
     )
     argv = [
         "unshare",
@@ -450,7 +450,7 @@ async def test_a_forwarded_port_says_that_the_container_must_be_entered(tmp_path
     proxy = tmp_path / "docker-proxy"
     proxy.symlink_to(sys.executable)
     wire = LocalWire(Host("here"))
-    code = f"import socket, time; s = socket.create_server(('', {port})); time.sleep(60)"
+    code = f"import signal, socket; s = socket.create_server(('', {port})); signal.pause()"
     child = Child([str(proxy), "-c", code], tmp_path / "log")
     try:
         await auntil(lambda: listens(port), 10)
