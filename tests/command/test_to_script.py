@@ -128,7 +128,7 @@ def test_any_session_becomes_a_script_that_lints_clean(tmp_path: Path, events: l
     out = tmp_path / "out.toml"
     out.write_text(to_script(journal))
     if "[[step]]" in out.read_text():
-        load_script(out, fleet_of(journal))
+        assert load_script(out, fleet_of(journal)).steps
 
 
 def fleet_of(journal: Journal) -> Fleet:

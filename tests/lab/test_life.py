@@ -133,6 +133,7 @@ def test_children_die_with_a_killed_launcher(tmp_path: Path) -> None:
         pids = server.ready().children().values()
         server.process.kill()
         eventually(lambda: not any(map(alive, pids)), "the children's end")
+        assert server.process.wait(10) == -signal.SIGKILL
 
 
 def test_orphans_outlive_a_killed_launcher_and_hold_its_port(tmp_path: Path) -> None:
@@ -193,6 +194,9 @@ def test_a_slowed_server_takes_longer_for_every_step(tmp_path: Path) -> None:
         before = rate()
         server.switch(slowdown=4.0)
         eventually(lambda: rate() < before / 3, "a quarter of the speed")
+        server.switch(slowdown=1.0)
+        eventually(lambda: rate() > before / 2, "its own speed again")
+        assert not server.ended
 
 
 def test_a_slow_rank_ends_its_load_last(tmp_path: Path) -> None:
@@ -228,6 +232,8 @@ def test_somebody_elses_probe_shows_in_the_log(tmp_path: Path) -> None:
     with simulated(tmp_path, foreign_probe_s=2.0, tp=1) as server:
         form = r'INFO:     10\.0\.0\.7:\d+ - "GET /health HTTP/1\.1" 200 OK'
         eventually(lambda: len(re.findall(form, server.log)) >= 2, "two foreign probes")
+        ports = re.findall(form.replace(r"\d+", r"(\d+)"), server.log)
+        assert len(set(ports)) == len(ports) >= 2
 
 
 def test_an_old_static_health_answers_at_once(tmp_path: Path) -> None:

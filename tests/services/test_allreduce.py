@@ -135,6 +135,7 @@ def test_ranks_end_with_a_console_that_is_killed(box: Box) -> None:
     with subprocess.Popen(argv, cwd=ROOT, env=env, start_new_session=True) as console:
         until(lambda: len(box.running()) == 2, 30, "both ranks run")
         os.killpg(console.pid, signal.SIGKILL)
+    assert console.returncode == -signal.SIGKILL
     until(lambda: box.running() == [], 30, "no rank is left")
 
 

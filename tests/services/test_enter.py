@@ -124,6 +124,7 @@ async def test_its_log_is_followed_to_the_byte(wire: Wire, inside: Container) ->
 async def test_a_command_that_prints_its_log(wire: Wire, inside: Container) -> None:
     async with following(wire, ("sh", "-c", "echo from $0; exec sleep 4321", "here")) as said:
         await said.until_line("from here")
+        assert said.lines == ["from here"]
     await auntil(lambda: "4321" not in inside.run("ps"), 5, "the command inside is gone")
 
 

@@ -140,7 +140,8 @@ def test_the_player_goes_anywhere_in_any_file(
         player.step(data.draw(st.sampled_from([-1, 1])))
     player.seek(0)
     player.advance(player.length_us)
-    player.notches()
+    assert player.at_end
+    assert all(0 <= at_us <= player.length_us for at_us, _ in player.notches())
     for name in timeline.state.logs:
         last_lines(timeline.logs, LogId(name), 10, timeline.state.logs[name].mark.end)
 
