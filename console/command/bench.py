@@ -14,6 +14,7 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
 from console.bench.metrics import DEFINITIONS
+from console.command.dispatch import run_live
 from console.control.live_session import LiveSession, Stage
 from console.control.port import Outcome
 from console.model.ask import Nobody
@@ -24,7 +25,6 @@ from console.plain.benches import Benches
 from console.render.bench import DEFINITION, run_lines
 from console.store.fleet import find_fleet, load_fleet
 from console.store.settings import load_settings
-from console.store.toml import BadFile
 from console.stream.run_events import ActAdvanced
 from console.stream.session_events import Noticed
 from console.stream.state import Bench, Item, State
@@ -47,16 +47,7 @@ _DAY_S = 86_400.0
 def main(argv: Sequence[str]) -> Exit:
     """Run the subcommand."""
     options = _parser().parse_args(argv)
-    try:
-        return asyncio.run(_bench(options))
-    except BadFile as error:
-        print(error, file=sys.stderr)
-        return Exit.USAGE
-    except NotStarted as error:
-        print(f"spec-console: {error}", file=sys.stderr)
-        return error.code
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+    return run_live(_bench(options))
 
 
 def _parser() -> argparse.ArgumentParser:

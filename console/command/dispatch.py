@@ -5,12 +5,15 @@ any input into one line and a code.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from console.model.exits import Exit, NotStarted
+from console.store.toml import BadFile
 
 
 def dispatch(
@@ -45,6 +48,19 @@ def dispatch(
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _told(f"{named}{(error.strerror or str(error)).lower()}", unreadable)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+
+
+def run_live(work: Coroutine[Any, Any, Exit]) -> Exit:
+    """Run a command over a live session; a file or a start that is refused is one line."""
+    try:
+        return asyncio.run(work)
+    except BadFile as error:
+        print(error, file=sys.stderr)
+        return Exit.USAGE
+    except NotStarted as error:
+        return _told(str(error), error.code)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
 

@@ -6,20 +6,19 @@ Results go to standard output, how far it is to standard error.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
+from console.command.dispatch import run_live
 from console.command.env_live import checked, given_fleet
 from console.control.live_session import LiveSession, Stage
 from console.control.port import Argument
 from console.model.ask import Nobody
-from console.model.exits import Exit, NotStarted
+from console.model.exits import Exit
 from console.model.text import plain
 from console.store.settings import load_settings
-from console.store.toml import BadFile
 
 _NUMBERS = ("hidden", "tokens", "seconds", "limit")
 _DAY_S = 86_400.0
@@ -28,16 +27,7 @@ _DAY_S = 86_400.0
 def main(argv: Sequence[str]) -> Exit:
     """Run the subcommand."""
     options = _parser().parse_args(argv)
-    try:
-        return asyncio.run(_probe(options))
-    except BadFile as error:
-        print(error, file=sys.stderr)
-        return Exit.USAGE
-    except NotStarted as error:
-        print(f"spec-console: {error}", file=sys.stderr)
-        return error.code
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+    return run_live(_probe(options))
 
 
 def _parser() -> argparse.ArgumentParser:
