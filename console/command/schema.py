@@ -19,7 +19,8 @@ from console.control.script import SCHEMA as SCRIPT
 from console.control.script import OnFail
 from console.model.exits import Exit
 from console.model.fleet import Arm, Engine, Wire
-from console.model.verb import VERBS, Kind, Verb, script_verbs
+from console.model.verb import Kind, Verb
+from console.model.verbs import VERBS, script_verbs
 from console.store.fleet import SCHEMA as FLEET
 from console.store.theme import (
     ANSI_NAMES,

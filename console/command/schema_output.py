@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.model.exits import Exit
-from console.model.verb import script_verbs
+from console.model.verbs import script_verbs
 
 Schema = dict[str, object]
 

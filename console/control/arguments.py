@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import assert_never, cast
 
 from console.control.expression import BadExpression, Condition, Ref, conditions, refs_in
-from console.model.verb import REFERENCE, VERBS, Field, Kind, Verb
+from console.model.verb import REFERENCE, Field, Kind, Verb
+from console.model.verbs import VERBS
 from console.store.toml import Document, Table, nearest, one_of
 from console.stream.fact import Standing
 

@@ -35,7 +35,8 @@ from console.model.exits import Exit
 from console.model.fleet import Fleet, LogId
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.session.recorder import Recorder
 from console.session.segments import copy_session
 from console.stream.session_events import MarkerPut, NoteWritten

@@ -11,7 +11,8 @@ from console.control.arguments import Step
 from console.control.port import Argument
 from console.model.mask import Masks
 from console.model.text import clean
-from console.model.verb import REFERENCE, VERBS, Kind
+from console.model.verb import REFERENCE, Kind
+from console.model.verbs import VERBS
 from console.stream.fact import Pairs
 
 

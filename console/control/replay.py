@@ -23,7 +23,8 @@ from console.model.exits import Exit
 from console.model.fleet import Fleet, LogId, Server
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
 from console.session.journal_series import look_back

@@ -15,7 +15,8 @@ from pathlib import Path
 from console.control.arguments import Arguments, Round, Step
 from console.control.rounds import rounds
 from console.model.fleet import Fleet
-from console.model.verb import VERBS, Verb, script_verbs
+from console.model.verb import Verb
+from console.model.verbs import VERBS, script_verbs
 from console.store.toml import Document, Table, load, nearest, one_of
 
 SCHEMA = "script/1"

@@ -24,7 +24,8 @@ from console.model.clock import US_PER_S
 from console.model.exits import Exit
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.stream.session_events import StepFinished, StepStarted
 
 _NOT_DRY = ("marker", "note", "save", "wait", "bench", "compare", "assume", "profile")

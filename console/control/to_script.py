@@ -15,7 +15,8 @@ from console.control.guessed import Value, bench_given, step_given, whole
 from console.control.written import NotWritten, Written, referred, verb_of
 from console.model.clock import US_PER_S
 from console.model.text import Clean, plain
-from console.model.verb import VERBS, Verb
+from console.model.verb import Verb
+from console.model.verbs import VERBS
 from console.session.journal import Journal
 from console.session.words import position
 from console.stream.codec import quote

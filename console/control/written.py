@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from console.control.arguments import Arguments, Step
 from console.model.mask import MASKED
 from console.model.text import plain
-from console.model.verb import REFERENCE, VERBS, Kind, Verb
+from console.model.verb import REFERENCE, Kind, Verb
+from console.model.verbs import VERBS
 from console.store.toml import BadFile, parse
 from console.stream.codec import quote
 from console.stream.fact import Pairs

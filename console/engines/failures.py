@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 
 from console.engines.facts import FailureSeen
-from console.engines.markers import BY_ID, MARKERS, Marker
+from console.engines.marker import Marker
+from console.engines.markers import BY_ID, MARKERS
 
 _SEARCH = tuple((m.id, re.compile(m.pattern)) for m in MARKERS)
 _PATTERN = dict(_SEARCH)

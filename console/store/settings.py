@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from console.model.clock import Pace
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.model.zone import zone_is_known
 from console.store.folders import config_folder
 from console.store.keys import keys_of, known_keys

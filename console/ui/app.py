@@ -17,7 +17,8 @@ from textual.worker import WorkerFailed
 
 from console.model.ask import Question
 from console.model.clock import Clock
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.render.keys import key_names
 from console.store.preferences import Settings
 from console.store.theme import Theme

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from console.control.port import Control
 from console.model.clock import Clock, Pace
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.model.zone import UTC_ZONE
 from console.render.header import Mode
 from console.stream.state import Item, State

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from console.model.text import plain
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.store.layout import Kept, load_layout, save_layout
 from console.store.toml import BadFile
 from console.ui.kept import of_dashboard, of_log, to_dashboard, to_log

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from console.model.verb import VERBS, Verb
+from console.model.verb import Verb
+from console.model.verbs import VERBS
 from console.render.keys import key_names
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import pytest
 import tomli
 
 from console.command.schema import OF_KIND, SCHEMAS, schema
-from console.model.verb import Kind, script_verbs
+from console.model.verb import Kind
+from console.model.verbs import script_verbs
 from console.store.fleet import load_fleet
 from console.store.toml import BadFile
 from tests.command.running import ROOT, run

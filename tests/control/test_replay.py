@@ -13,7 +13,7 @@ from console.control.replay import Replay
 from console.model.clock import ManualClock
 from console.model.exits import Exit
 from console.model.mask import Masks
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.session.journal import Journal
 from console.stream.fact import Standing
 from console.stream.state import State

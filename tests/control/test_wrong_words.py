@@ -9,7 +9,7 @@ import pytest
 
 from console.cli import main
 from console.control.script import load_script
-from console.model.verb import script_verbs
+from console.model.verbs import script_verbs
 from console.store.toml import BadFile
 from tests.control.test_repeat import fleet_in
 

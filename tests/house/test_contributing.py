@@ -14,7 +14,8 @@ from console.control.script import load_script
 from console.engines.aliases import FIGURES, PREFIXES
 from console.engines.endpoints import PATHS
 from console.model.fleet import Engine
-from console.model.verb import VERBS, Field, Kind, Verb
+from console.model.verb import Field, Kind, Verb
+from console.model.verbs import VERBS
 from console.render.guide import PAGES, Page
 from console.store.fleet import load_fleet
 from console.store.theme import load_theme, theme_names

@@ -17,7 +17,7 @@ import pytest
 
 from console.control.script import load_script
 from console.model.exits import MEANINGS, Exit
-from console.model.verb import script_verbs
+from console.model.verbs import script_verbs
 from console.store.fleet import load_fleet
 from console.store.settings import load_settings
 from tests.rig.terminal import Terminal

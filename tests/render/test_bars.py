@@ -10,7 +10,7 @@ from console.model.failure import Failure
 from console.model.fleet import Arm, Wire
 from console.model.span import Spans, plain_text
 from console.model.text import Clean
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.render.bar import NOTCHES, bar_spans
 from console.render.header import Mode, header_spans, host_spans, session_utc
 from console.render.keys import key_names

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from textual.keys import _character_to_key
 
 from console.model.clock import Pace
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.model.zone import in_zone, zone_is_known
 from console.store.keys import keys_of
 from console.store.preferences import PACE, Settings, When, variable

@@ -16,7 +16,8 @@ from console.model.failure import Failure
 from console.model.fleet import Arm, Engine, Wire
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.store.preferences import Settings
 from console.store.theme import load_theme
 from console.stream.events import Event

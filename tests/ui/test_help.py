@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.render.guide import PAGES, page_of, verbs_of
 from console.render.standings import SHAPES
 from console.ui.app import ConsoleApp

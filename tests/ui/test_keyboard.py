@@ -10,7 +10,8 @@ import pytest
 from textual.command import CommandList
 from textual.pilot import Pilot
 
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.ui.app import ConsoleApp
 from console.ui.modes import MODES
 from tests.ui.stage import Player, Stage, press, staged, story

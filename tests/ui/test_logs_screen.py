@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.stream.fact import FeedState, GapKind
 from console.stream.server_events import LogGap
 from console.stream.session_events import MarkerPut

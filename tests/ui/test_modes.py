@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.stream.fact import GapKind, Recording
 from console.stream.server_events import LogGap
 from console.stream.session_events import (

@@ -7,7 +7,8 @@ from textual.widgets import Input, OptionList, Static
 from console.control.port import Outcome
 from console.model.exits import Exit
 from console.model.text import Clean
-from console.model.verb import VERBS, Need
+from console.model.verb import Need
+from console.model.verbs import VERBS
 from console.render.keys import key_names
 from console.ui.palette import VerbCommands
 from tests.rig.waiting import auntil

@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from console.model.palette import Role
 from console.model.span import Span, Spans
-from console.model.verb import VERBS
+from console.model.verbs import VERBS
 from console.render.advice import Step, env_problems, next_steps
 from console.render.keys import key_name
 from console.render.results import progress_lines, verdict_head, verdict_reasons, wrapped

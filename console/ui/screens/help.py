@@ -17,7 +17,8 @@ from textual.widgets import Static
 
 from console.model.palette import Role
 from console.model.span import width
-from console.model.verb import VERBS, Verb
+from console.model.verb import Verb
+from console.model.verbs import VERBS
 from console.render.guide import Page, verbs_of
 from console.render.keys import key_names
 from console.render.spans import wrapped
