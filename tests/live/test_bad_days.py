@@ -28,11 +28,12 @@ pytestmark = pytest.mark.rig
 HEALTH = 'health = {}\ntimeout = "3s"'
 
 
-def failed(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
-    assert done.returncode == code, done.stderr
+def ended(done: subprocess.CompletedProcess[str], *said: str) -> int:
+    """The exit code of what said all this, and no traceback."""
     for words in said:
-        assert words in done.stderr
+        assert words in done.stderr, done.stderr
     assert "Traceback" not in done.stderr + done.stdout
+    return done.returncode
 
 
 @pytest.mark.parametrize(
@@ -53,13 +54,13 @@ def test_what_a_server_answers(
     scripted_http.default = behaviour
     fleet = fleet_file(tmp_path, scripted_http.url, None)
     done = console(tmp_path, "--fleet", fleet, "--script", script_file(tmp_path, HEALTH))
-    failed(done, code, said)
+    assert ended(done, said) == code
 
 
 def test_a_refused_port(tmp_path: Path) -> None:
     fleet = fleet_file(tmp_path, f"http://127.0.0.1:{free_port()}", None)
     done = console(tmp_path, "--fleet", fleet, "--script", script_file(tmp_path, HEALTH))
-    failed(done, 4, "/health refused after")
+    assert ended(done, "/health refused after") == 4
 
 
 def test_an_unknown_and_a_changed_host_key_are_told_apart(
@@ -70,11 +71,11 @@ def test_an_unknown_and_a_changed_host_key_are_told_apart(
     known = sshd.fingerprint
     sshd.forget_host()
     unknown = console(tmp_path, "--fleet", fleet, "--script", script)
-    failed(unknown, 4, "host key unknown", known)
+    assert ended(unknown, "host key unknown", known) == 4
     sshd.trust_host()
     sshd.new_host_key()
     changed = console(tmp_path, "--fleet", fleet, "--script", script)
-    failed(changed, 4, "host key changed", known, sshd.fingerprint)
+    assert ended(changed, "host key changed", known, sshd.fingerprint) == 4
     assert scripted_http.requests == []
 
 
@@ -82,7 +83,7 @@ def test_sshd_that_is_not_there(sshd: Sshd, scripted_http: ScriptedHttp, tmp_pat
     fleet = fleet_file(tmp_path, scripted_http.url, None, sshd)
     sshd.stop()
     done = console(tmp_path, "--fleet", fleet, "--script", script_file(tmp_path, HEALTH))
-    failed(done, 4, "refused")
+    assert ended(done, "refused") == 4
 
 
 @pytest.mark.parametrize("way", ["local", "ssh"])
@@ -93,12 +94,13 @@ def test_a_missing_and_an_unreadable_log(
     script = script_file(tmp_path, "tail = {}")
     missing = fleet_file(tmp_path, scripted_http.url, tmp_path / "none.log", sshd)
     done = console(tmp_path, "--fleet", missing, "--script", script)
-    failed(done, 3, "none.log: ")
+    assert ended(done, "none.log: ") == 3
     folder = fleet_file(tmp_path, scripted_http.url, tmp_path, sshd)
-    failed(console(tmp_path, "--fleet", folder, "--script", script), 3, f"{tmp_path}: ")
+    done = console(tmp_path, "--fleet", folder, "--script", script)
+    assert ended(done, f"{tmp_path}: ") == 3
     without = fleet_file(tmp_path, scripted_http.url, None, sshd)
     done = console(tmp_path, "--fleet", without, "--script", script)
-    failed(done, 3, "tiny has no log in the fleet file")
+    assert ended(done, "tiny has no log in the fleet file") == 3
 
 
 def test_sshd_killed_mid_tail_is_said_and_nothing_is_lost(
@@ -159,7 +161,7 @@ def test_a_signal_ends_a_script_in_order(tmp_path: Path) -> None:
 )
 def test_no_fleet_file(tmp_path: Path, arguments: list[str], said: str) -> None:
     done = console(tmp_path, *arguments, "--script", script_file(tmp_path, HEALTH))
-    failed(done, 2, said)
+    assert ended(done, said) == 2
 
 
 def test_a_session_that_cannot_be_written(scripted_http: ScriptedHttp, tmp_path: Path) -> None:
@@ -168,9 +170,9 @@ def test_a_session_that_cannot_be_written(scripted_http: ScriptedHttp, tmp_path:
     taken = tmp_path / "taken.toml"
     taken.write_text("mine")
     done = console(tmp_path, "--fleet", fleet, "--script", script, "--record", taken)
-    failed(done, 2, "file exists")
+    assert ended(done, "file exists") == 2
     assert taken.read_text() == "mine"
     (tmp_path / "state").write_text("a file where the folder should be")
     done = console(tmp_path, "--fleet", fleet, "--script", script)
-    failed(done, 0, "going on without a recording")
+    assert ended(done, "going on without a recording") == 0
     assert os.path.isfile(tmp_path / "state")

@@ -45,6 +45,7 @@ async def test_what_a_server_answers_is_a_word_and_passes(
         await screen.wait_for(*words)
         scripted_http.default = OK
         await screen.wait_for("alive")
+        assert screen.app.defect is None
 
 
 async def test_host_keys_unknown_and_changed_are_told_apart_and_recover(
@@ -62,6 +63,7 @@ async def test_host_keys_unknown_and_changed_are_told_apart_and_recover(
     sshd.new_host_key()
     async with shown(fleet, tmp_path / "s2.toml") as screen:
         await screen.wait_for("host key changed", known, sshd.fingerprint)
+        assert screen.app.defect is None
 
 
 async def test_sshd_killed_mid_tail_and_a_log_that_comes_late(
@@ -79,3 +81,4 @@ async def test_sshd_killed_mid_tail_and_a_log_that_comes_late(
             more.write("second line\n")
         sshd.start()
         await screen.wait_for("second line", "0 lost")
+        assert screen.app.defect is None

@@ -286,3 +286,6 @@ async def test_fifty_hosts_one_of_them_dead(sshd: Sshd, scripted_http: ScriptedH
             return [seen.code for seen in found if seen is not None]
 
         await auntil(lambda: codes().count(200) == 49 and codes().count(None) == 1, 10)
+        dead_link = timeline.state.hosts["dead"].link
+        assert dead_link is not None
+        assert dead_link.link is not Link.UP

@@ -185,6 +185,7 @@ async def test_renamed_without_a_successor_goes_on(wire: LocalWire, log: Path) -
         append(log, "three\n")
         await said.until_line("three")
         said.check_whole(old, log)
+        assert said.lines == ["one", "two", "three"]
 
 
 async def test_truncation_begins_again_at_zero(wire: LocalWire, log: Path) -> None:
@@ -269,6 +270,7 @@ async def test_let_go_at_any_moment_nothing_is_left_running(wire: LocalWire, log
             # The moment is the point here: before, while and after the script has begun.
             await asyncio.sleep(step * 0.004)
     await auntil(lambda: not mentioning(log), 4)
+    assert log.read_text() == "one\n"  # noqa: ASYNC240
 
 
 async def test_with_its_shell_killed_the_rest_ends_and_reading_goes_on(

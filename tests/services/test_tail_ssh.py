@@ -133,6 +133,8 @@ async def test_killed_again_and_again_while_it_is_written(box: Box, log: Path) -
         append(log, "end\n")
         await said.until_line("end")
         said.check_whole(log)
+        assert set(said.gap_kinds) == {GapKind.LINK}
+        assert said.lines == log.read_text().splitlines()  # noqa: ASYNC240
 
 
 async def test_rotated_while_away_the_old_file_is_finished(box: Box, log: Path) -> None:
@@ -302,6 +304,7 @@ async def test_a_silent_link_resumes_without_loss(
         proxy.resume()
         await said.until_line("line 19")
         said.check_whole(log)
+        assert [gap.lost_bytes for gap in said.gaps] == [0]
 
 
 @ALL_WAYS
@@ -344,6 +347,7 @@ async def test_a_command_is_ended_with_the_link(box: Box, log: Path, mark: str) 
     async with wired(box.ssh_config, way=box.way) as wire:
         async with following(wire, ("sh", "-c", f"echo begun; sleep 300; : {mark}")) as said:
             await said.until_line("begun")
+            assert said.lines == ["begun"]
         await auntil(lambda: "sh" not in started(mark).values(), 5)
 
 

@@ -132,6 +132,7 @@ async def test_closing_a_stream_lets_go_of_its_input(sshd: Sshd, wired: Wired) -
     async with wired(sshd.ssh_config) as wire:
         stream = await wire.open(["sh", "-c", "echo $$; exec cat"])
         pid = int(await stream.read())
+        assert runs(pid)
         await stream.close()
         await auntil(lambda: not runs(pid))
 
