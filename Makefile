@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # More than cores: much of the time of a test is waiting for a server, a link or a screen.
 WORKERS ?= 3
 
-.PHONY: demo test again check bench screenshots nccl-check format clean
+.PHONY: demo test check bench screenshots nccl-check format clean
 
 $(VENV)/.run: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,18 +19,17 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/spec-console --demo
 
-# A crowd on every core, then, whatever came of it, what needs the machine to itself.
+# A crowd on every core, then, whatever came of it, what needs the machine to itself. Tests drive
+# real servers, links and signals beside each other on few cores: what failed is run once more with
+# nothing beside it and has to pass there; the first report stands above.
+# No word of make's own in here: make runs such a line even when it is asked only to print it.
 test: $(VENV)/.dev
 	@failed=; \
 	$(BIN)/python -m pytest -m "not alone" -n $(WORKERS) --dist loadgroup || failed=1; \
 	$(BIN)/python -m pytest -m alone || failed=1; \
-	[ -z "$$failed" ] || $(MAKE) again
-
-# Tests drive real servers, links and signals beside each other on few cores. What failed is run
-# once more with nothing beside it, and has to pass there; the first report stands above.
-again:
-	@echo "== once more, one at a time: what failed above =="
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	[ -z "$$failed" ] || { \
+		echo "== once more, one at a time: what failed above =="; \
+		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
