@@ -18,6 +18,7 @@ from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.verb import Need
 from console.model.verbs import VERBS
+from console.render import charts
 from console.store.preferences import Settings
 from console.store.theme import load_theme
 from console.stream.events import Event
@@ -39,6 +40,9 @@ from console.stream.session_events import RecordingChanged, SessionOpened
 from console.stream.timeline import Timeline
 from console.ui.app import ConsoleApp
 from tests.rig.waiting import auntil
+
+charts.load()  # else the first screen is drawn without one, in whatever test that is
+
 
 _MASKS = Masks()
 
