@@ -1,16 +1,47 @@
-"""Figures as a session file keeps them: of most readings only what changed since the one before.
+"""Events as a session file keeps them where that is shorter than as they came.
 
-Owns the form `since`: the number of the reading that holds the rest. A whole reading is written
-again and again, so that a damaged file is never wrong for long and a look back finds a start.
+Owns the form `since`: of most readings only the figures that changed since the one before, and
+the number of the reading that holds the rest. A whole reading is written again and again, so that
+a damaged file is never wrong for long and a look back finds a start. And the form `joined`: lines
+of one log that came one by one within a second are one block.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from console.stream.server_events import MetricSeen
+from console.stream.events import Event
+from console.stream.server_events import LogAdvanced, MetricSeen
 
 WHOLE_EVERY_US = 60_000_000
+JOINED_WITHIN_US = 1_000_000
+MOST_JOINED = 32
+"""Lines. Where more come at once, what a block takes beside its lines is little."""
+
+
+def joined(before: Event, event: Event) -> LogAdvanced | None:
+    """Both as one event with the stamp of the second; None where that would not say the same."""
+    if not isinstance(before, LogAdvanced) or not isinstance(event, LogAdvanced):
+        return None
+    count = before.count + event.count
+    adjoins = (
+        before.log == event.log
+        and before.first + before.count == event.first
+        and before.file == event.file
+        and before.byte[1:] == event.byte[:1]
+        and len(before.lines) == before.count
+        and len(event.lines) == event.count
+    )
+    if not adjoins or count > MOST_JOINED or not (before.count and event.count):
+        return None
+    return replace(
+        event,
+        first=before.first,
+        count=count,
+        byte=(*before.byte[:1], *event.byte[1:]),
+        joined=before.joined + event.joined + 1,
+        lines=before.lines + event.lines,
+    )
 
 
 class Changes:

@@ -15,7 +15,7 @@ from pathlib import Path
 from console.model.clock import Clock, Pace
 from console.model.text import Clean
 from console.session.blocks import SCHEMA_LINE, block
-from console.session.changed import Changes
+from console.session.changed import JOINED_WITHIN_US, MOST_JOINED, Changes, joined
 from console.session.segments import MOST_SEGMENTS, SEGMENT_BYTES, following, segment
 from console.stream.codec import KIND_OF, encode, quote
 from console.stream.events import Event
@@ -67,6 +67,8 @@ class Recorder:
         self._before = 0
         self._queue: deque[tuple[Event, State]] = deque()
         self._queued_lines = 0
+        self._began_us = 0
+        self._held: tuple[int, int] = (-1, 0)
         self._dropped = 0
         self._seek_at = SEEK_GROWTH
         self._changes = Changes()
@@ -87,23 +89,30 @@ class Recorder:
         if full and self._queue:
             self._dropped += 1
             return
-        self._queue.append((item, state))
         self._queued_lines += lines
+        if self._queue and item.t_us - self._began_us < JOINED_WITHIN_US:
+            both = joined(self._queue[-1][0], item)
+            if both is not None:
+                self._queue[-1] = (both, state)
+                return
+        self._queue.append((item, state))
+        self._began_us = item.t_us
 
     async def run(self, clock: Clock, pace: Pace) -> None:
         """Write what is queued at every interval, until cancelled; then write the rest."""
         try:
             while self._file is not None:
-                self.flush()
+                self.flush(clock.now_us())
                 await clock.sleep(pace.record_flush_s)
         finally:
             self.flush()
 
-    def flush(self) -> None:
-        """Write everything queued."""
+    def flush(self, now_us: int | None = None) -> None:
+        """Write what is queued: everything, or at `now_us` (of any one clock) what no coming line
+        can join."""
         durable = False
         try:
-            while self._queue and self._file is not None:
+            while self._queue and self._file is not None and not self._may_grow(now_us):
                 event, state = self._queue.popleft()
                 if isinstance(event, LogAdvanced):
                     self._queued_lines -= event.count
@@ -133,6 +142,17 @@ class Recorder:
             except OSError as error:
                 self._stop(error)
             self._shut()
+
+    def _may_grow(self, now_us: int | None) -> bool:
+        """Whether lines of a moment ago are all that is queued, and few enough to be joined."""
+        event = self._queue[0][0]
+        small = isinstance(event, LogAdvanced) and event.count < MOST_JOINED
+        if now_us is None or len(self._queue) > 1 or not small:
+            return False
+        began_us, since_us = self._held
+        if began_us != self._began_us:
+            self._held, since_us = (self._began_us, now_us), now_us
+        return now_us - since_us < JOINED_WITHIN_US
 
     def _written(self, event: Event, state: State) -> Event:
         """The event as the file keeps it."""

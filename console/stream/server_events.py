@@ -5,7 +5,7 @@ Records only. A field named `why` is one line for a person; remote text in any f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from console.model.failure import Failure
 from console.model.fleet import Arm, Engine
@@ -222,6 +222,8 @@ class LogAdvanced(Fact):
         first: number of the first line; the last is `first + count - 1`.
         file: device and inode, empty for a command source.
         byte: offsets in the file, from and past the end of these lines; empty likewise.
+        joined: how many events directly before it this one stands for as well. Only session
+            files hold others than 0.
         lines: the lines themselves; empty in State, stores hold them.
     """
 
@@ -230,6 +232,7 @@ class LogAdvanced(Fact):
     count: int
     file: tuple[int, ...] = ()
     byte: tuple[int, ...] = ()
+    joined: int = field(default=0, kw_only=True)
     lines: tuple[Clean, ...] = ()
 
 

@@ -107,7 +107,7 @@ def hour(lines_at_once: int) -> dict[str, object]:
                         timeline.emit(HealthSeen(Clean(server), Clean("/health"), 1_003_211, 200))
             if tick % 300 == 0:
                 timeline.emit(ClockPaired(Clean(utc_text(clock.utc()))))
-            recorder.flush()
+            recorder.flush(clock.now_us())
         recorder.close()
         journal = Journal(recorder.path)
         index = journal.index
