@@ -44,13 +44,12 @@ class Replay:
     """A control over a journal."""
 
     def __init__(self, journal: Journal, clock: Clock, masks: Masks) -> None:
-        logs = JournalLogs(journal)
-        self.timeline = Timeline(clock, logs=logs)
+        self.timeline = Timeline(clock, logs=JournalLogs(journal))
         self._losses = tuple(
             Noticed(Clean("session file"), Clean("warning"), clean(loss, masks))
             for loss in journal.losses()
         )
-        self.player = Player(journal, self._given, self.timeline.played_to, grew=logs.read_on)
+        self.player = Player(journal, self._given, self.timeline.played_to)
         self.player.seek(0)
         self._masks = masks
         self._clock = clock

@@ -24,8 +24,11 @@ MOST_DAMAGE = 10_000
 PATIENCE = 4
 """Bytes that may be summed in vain, as a multiple of the file: headers can lie about lengths."""
 
-_HEADER = re.compile(rb"\[\[([a-z_]{1,32})\]\] # (\d{1,9}) ([0-9a-f]{8})\n")
-_STAMP = re.compile(rb"seq = (\d{1,18})\nt_us = (\d{1,18})\n")
+_HEADER = re.compile(rb"\[\[[a-z_]{1,32}\]\] # \d{1,9} [0-9a-f]{8}\n")
+_STAMPED = re.compile(
+    rb"\[\[([a-z_]{1,32})\]\] # (\d{1,9}) ([0-9a-f]{8})\n"
+    rb"(?=seq = (\d{1,18})\nt_us = (\d{1,18})\n)"
+)
 
 Buffer = bytes | mmap
 
@@ -92,51 +95,64 @@ def scan(data: Buffer, start: int = 0, index: Index | None = None, part: int = 0
     kept as damage. No text inside a block looks like a header: a string there has no line's end.
     """
     found = index if index is not None else Index()
-    codes = {kind.encode(): code for code, kind in enumerate(found.kinds)}
-    position, size, match = start, len(data), _HEADER.match
-    while position < size:
-        header = match(data, position)
-        end = _take(found, codes, data, header, part) if header is not None else 0
-        if end:
-            position = found.end = end + (data[end : end + 1] == b"\n")
-        elif data[position : position + 1] == b"\n":
-            position += 1
-        else:
-            following = _HEADER.search(data, position + 1)
-            end = following.start() if following else size
-            _note_damage(found, position, end)
-            position = end
+    codes = _Codes(found)
+    position, size, match = start, len(data), _STAMPED.match
+    with memoryview(data) as view:
+        while position < size:
+            header = match(data, position)
+            end = _take(found, codes, view, header, part) if header is not None else 0
+            if end:
+                position = found.end = end + (data[end : end + 1] == b"\n")
+            elif data[position : position + 1] == b"\n":
+                position += 1
+            else:
+                following = _HEADER.search(data, position + 1)
+                end = following.start() if following else size
+                _note_damage(found, position, end)
+                position = end
     return found
 
 
-def _take(
-    found: Index, codes: dict[bytes, int], data: Buffer, header: re.Match[bytes], part: int
-) -> int:
+class _Codes(dict[bytes, tuple[int, int]]):
+    """Each kind's code in the index and the CRC of its name, that of a block goes on from."""
+
+    def __init__(self, index: Index) -> None:
+        super().__init__()
+        self._index = index
+        for code, kind in enumerate(index.kinds):
+            self[kind.encode()] = code, crc32(kind.encode())
+
+    def __missing__(self, kind: bytes) -> tuple[int, int]:
+        return len(self._index.kinds), crc32(kind)
+
+
+def _take(found: Index, codes: _Codes, data: memoryview, header: re.Match[bytes], part: int) -> int:
     """Add the block of a header to the index, if it is sound; its end, else 0."""
-    kind, length, body = header[1], int(header[2]), header.end()
+    kind, told, check, seq, t = header.groups()
+    length, body = int(told), header.end()
     end = body + length
     if end > len(data) or length > MOST_BODY or len(found.body) >= MOST_BLOCKS:
         return 0
-    raw = data[body:end]
-    stamped = _STAMP.match(raw)
-    if stamped is None or found.in_vain > PATIENCE * len(data):
+    if header.end(5) >= end or found.in_vain > PATIENCE * len(data):
         return 0
-    if crc32(raw, crc32(kind)) != int(header[3], 16):
+    code, begun = codes[kind]
+    if crc32(data[body:end], begun) != int(check, 16):
         found.in_vain += length
         return 0
-    code = codes.get(kind)
-    if code is None:
-        if len(codes) >= MOST_KINDS:
+    if code == len(found.kinds):
+        if code >= MOST_KINDS:
             return 0
-        code = codes[kind] = len(codes)
         found.kinds.append(kind.decode())
-    t_us = int(stamped[2])
+        codes[kind] = code, begun
+    t_us = int(t)
+    if found.t_us and t_us < found.t_us[-1]:
+        t_us = found.t_us[-1]
     found.kind.append(code)
     found.body.append(body)
     found.part.append(part)
     found.length.append(length)
-    found.seq.append(int(stamped[1]))
-    found.t_us.append(max(t_us, found.t_us[-1]) if found.t_us else t_us)
+    found.seq.append(int(seq))
+    found.t_us.append(t_us)
     return end
 
 

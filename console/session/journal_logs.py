@@ -20,8 +20,10 @@ from console.stream.server_events import LogAdvanced, LogGap
 
 _HEAD = re.compile(
     rb"seq = \d{1,18}\nt_us = \d{1,18}\n"
-    rb'log = ("(?:[^"\\\n]|\\.){0,500}")\nfirst = (\d{1,15})\ncount = (\d{1,9})\n'
+    rb'log = ("[^"\\\n]{0,500}")\nfirst = (\d{1,15})\ncount = (\d{1,9})\n'
 )
+"""A name without escapes, as nearly every one is; the others are read the long way."""
+
 _MISSING = clean("(lines missing from the session file)", Masks())
 
 
@@ -35,28 +37,37 @@ class _LogIndex:
 
 
 class JournalLogs:
-    """The Logs port over a journal."""
+    """The Logs port over a journal. Blocks are gone through when lines are first asked for."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._logs: dict[str, _LogIndex] = {}
         self._names: dict[bytes, str | None] = {}
         self._seen = 0
-        self.read_on()
 
-    def read_on(self) -> None:
-        """Take in the blocks that the journal has read since."""
+    def _held(self, log: LogId) -> _LogIndex | None:
+        """Where a log's blocks are, with those that the journal has read since."""
+        if self._seen < len(self._journal.index):
+            self._read_on()
+        return self._logs.get(log)
+
+    def _read_on(self) -> None:
         index = self._journal.index
         first, self._seen = self._seen, len(index)
         codes = {index.kinds.index(kind): kind for kind in ("log", "gap") if kind in index.kinds}
-        match = _HEAD.match
+        kinds, bodies, lengths, parts = index.kind, index.body, index.length, index.part
+        part, data, match = -1, self._journal.data(0), _HEAD.match
         for number in range(first, self._seen):
-            if index.kind[number] not in codes:
+            kind = codes.get(kinds[number])
+            if kind is None:
                 continue
-            start = index.body[number]
-            found = match(self._journal.data(number), start, start + index.length[number])
-            if found is not None and codes[index.kind[number]] == "log":
-                self._add(number, self._name(found[1]), int(found[2]), int(found[3]))
+            if parts[number] != part:
+                part, data = parts[number], self._journal.data(number)
+            start = bodies[number]
+            found = match(data, start, start + lengths[number])
+            if found is not None and kind == "log":
+                quoted, at, count = found.groups()
+                self._add(number, self._name(quoted), int(at), int(count))
                 continue
             event = self._journal.event(number)
             if isinstance(event, LogAdvanced):
@@ -91,12 +102,12 @@ class JournalLogs:
 
     def reach(self, log: LogId) -> tuple[int, int]:
         """The numbers recorded of a log."""
-        held = self._logs.get(log)
+        held = self._held(log)
         return (held.first[0], held.end) if held else (0, 0)
 
     def chunks(self, log: LogId, first: int, end: int) -> Iterator[Chunk]:
         """The chunks that overlap the numbers, oldest first."""
-        held = self._logs.get(log)
+        held = self._held(log)
         if held is None:
             return
         start = max(0, bisect_right(held.first, first) - 1)
@@ -107,7 +118,7 @@ class JournalLogs:
 
     def chunks_back(self, log: LogId, end: int) -> Iterator[Chunk]:
         """The chunks that begin before `end`, newest first."""
-        held = self._logs.get(log)
+        held = self._held(log)
         if held is None:
             return
         for place in range(bisect_left(held.first, end) - 1, -1, -1):

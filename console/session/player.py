@@ -29,7 +29,6 @@ class Player:
     Args:
         take: called with every item, in order.
         moved: called with the position whenever it changes without an event.
-        grew: called after a file that is still written was read on.
 
     Attributes:
         next_block: the number of the block that comes next.
@@ -41,7 +40,6 @@ class Player:
         journal: Journal,
         take: Take,
         moved: Callable[[int], None],
-        grew: Callable[[], None] = lambda: None,
     ) -> None:
         self.journal = journal
         self.position_us = 0
@@ -51,7 +49,6 @@ class Player:
         self.idle = IdleCut(journal.index)
         self._take = take
         self._moved = moved
-        self._grew = grew
         self._notches: list[Notch] = []
         self._notched = 0
 
@@ -137,7 +134,6 @@ class Player:
         at_end = self.at_end
         if not self.journal.read_on():
             return False
-        self._grew()
         if at_end and self.playing:
             self.advance(self.length_us)
         return True

@@ -131,10 +131,12 @@ def test_who_follows_goes_on_into_the_next_file(tmp_path: Path) -> None:
     journal = Journal(path)
     logs = JournalLogs(journal)
     seen = len(list(journal.events()))
+    reached = logs.reach(LogId(c("base")))[1]
     for _ in range(20):
         long.write(10)
         journal.read_on()
-        logs.read_on()
+        assert logs.reach(LogId(c("base")))[1] > reached
+        reached = logs.reach(LogId(c("base")))[1]
         now = len(list(journal.events()))
         assert now > seen
         seen = now
