@@ -94,7 +94,7 @@ def forecast(state: State, order: Order, plan: Plan) -> tuple[str, ...]:
         for step in whole
         if isinstance(step, Load) and not (step.launch == 1 and step.side in order.up)
     ]
-    with_loads = f", {_counted(len(loads), 'load')}" if loads else ""
+    with_loads = f", {counted(len(loads), 'load')}" if loads else ""
     head = f"{order.letters(protocol.launches)}: {minutes(total_s)}{with_loads}"
     lines = [head]
     for side in dict.fromkeys(loads):
@@ -104,7 +104,8 @@ def forecast(state: State, order: Order, plan: Plan) -> tuple[str, ...]:
     return (*lines, *(f"{order.servers[side]} {basis(rates[side])}" for side in order.servers))
 
 
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number with its noun: `1 load`, `2 loads`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

@@ -54,6 +54,13 @@ class Originals:
                     return f"{step.id}: {step.verb} {server}: {why_not}"
         return None
 
+    def left_changed(self) -> bool:
+        """Whether the interrupted night began to change something and did not bring it back."""
+        passed = {step for step, _ in self.resumed.steps}
+        kept = f"{self.step.id}_original_"
+        numbers = [step.removeprefix(kept) for step in passed if step.startswith(kept)]
+        return any(f"{self.step.id}_again_{number}" not in passed for number in numbers)
+
     async def keep(self) -> list[Original] | Outcome:
         """What runs now in every slot that is changed, kept on its host to be run again."""
         found: list[Original] = []
@@ -105,8 +112,8 @@ class Originals:
         text = f"what runs in {slot} cannot be kept: {plain(outcome.text)}"
         return self._told(outcome.exit, text)
 
-    async def back(self, original: Original) -> Outcome:
-        """Run again what ran before."""
+    async def back(self, number: int, original: Original) -> Outcome:
+        """Run again what ran before, and keep in the session how that went."""
         do, seconds = self.steps.control.do, ACT_S
         if original.server:
             given = {"recipe": original.recipe}
@@ -123,7 +130,9 @@ class Originals:
             )
             outcome = await do("stop", server, {}, seconds)
             said = f"{original.slot} is empty as before: {plain(outcome.text)}"
-        return Outcome(outcome.exit, self._clean(said))
+        ended = Outcome(outcome.exit, self._clean(said))
+        self.steps.record(f"{self.step.id}_again_{number}", "repeat", "", ended)
+        return ended
 
     def _told(self, code: Exit, text: str) -> Outcome:
         return Outcome(code, self._clean(text))

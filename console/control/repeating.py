@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 
 from console.bench.protocol import minutes
 from console.control.arguments import Round, Step
+from console.control.bench_forecast import counted
 from console.control.estimate import estimate
 from console.control.originals import CHANGES, Original, Originals
 from console.control.port import Outcome
@@ -27,6 +29,16 @@ if TYPE_CHECKING:
 _RATE = "decode_tok_s"
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What a round's benchmark came to, with its interval, in tokens a second."""
+
+    tok_s: float
+    low: float
+    high: float
+    name: str
+
+
 @dataclass(slots=True)
 class Repeat:
     """One run of one `repeat` step."""
@@ -39,7 +51,7 @@ class Repeat:
     failed: int = 0
     changed: bool = False
     lines: list[Clean] = field(default_factory=list)
-    best: tuple[float, str] = (0.0, "")
+    rates: list[Rate] = field(default_factory=list)
     _took_us: list[int] = field(default_factory=list)
 
     async def go(self) -> Outcome:
@@ -50,10 +62,11 @@ class Repeat:
             return self._told(Exit.GUARD, why_not)
         left = [one for one in self._numbered() if self._done(*one) is None]
         changes = sorted({server for step in before.changing() for server in step.servers})
-        expected = estimate([one for _, one in left], self.steps.control.timeline.state, changes)
+        state = self.steps.control.timeline.state
+        expected = estimate([one for _, one in left], state, changes, self.resumed)
         over = len(self.step.rounds) - len(left)
         again = f", {over} done before" if over else ""
-        self._say(f"{len(left)} rounds{again}, {expected}")
+        self._say(f"{counted(len(left), 'round')}{again}, {expected}")
         originals: list[Original] = []
         if changes and not self.steps.dry:
             kept = await before.keep()
@@ -70,13 +83,17 @@ class Repeat:
             if self.exit is not Exit.OK and self.step.arguments.get("on_fail") == "stop":
                 break
         self.steps.until_us = before_us
-        if self.changed and self.exit is not Exit.INTERRUPTED:
-            for original in originals:
-                came = await before.back(original)
-                self._say(plain(came.text))
-                self.lines.append(came.text)
-                self.exit = self.exit if self.exit is not Exit.OK else came.exit
+        if (self.changed or before.left_changed()) and self.exit is not Exit.INTERRUPTED:
+            await self._put_back(before, originals)
         return self._ended()
+
+    async def _put_back(self, before: Originals, originals: list[Original]) -> None:
+        """What ran before runs again, told and kept in the session."""
+        for number, original in enumerate(originals, 1):
+            came = await before.back(number, original)
+            self._say(plain(came.text))
+            self.lines.append(came.text)
+            self.exit = self.exit if self.exit is not Exit.OK else came.exit
 
     def _numbered(self) -> Iterator[tuple[int, Round]]:
         return iter(enumerate(self.step.rounds, 1))
@@ -140,13 +157,14 @@ class Repeat:
         )
 
     def _note(self, name: str, outcome: Outcome) -> None:
-        """Keep the best rate."""
+        """Keep a rate that was measured; without an interval it may be anything."""
         try:
-            rate = float(outcome.results.get(_RATE, 0.0))
-        except ValueError:
+            rate, low, high = (float(outcome.results[key]) for key in (_RATE, "low", "high"))
+        except (KeyError, ValueError):
             return
         if outcome.ok:
-            self.best = max(self.best, (rate, name), key=lambda one: one[0])
+            known = 0 < low <= high
+            self.rates.append(Rate(rate, low if known else 0.0, high if known else inf, name))
 
     def _line(self, number: int, one: Round, code: Exit, said: str) -> None:
         word = "" if code is Exit.OK else f"failed ({code.value}): "
@@ -158,17 +176,25 @@ class Repeat:
         return f"{minutes(left * mean_s)} left" if left else "the last"
 
     def _ended(self) -> Outcome:
-        rate, name = self.best
         results: dict[str, str | int | float] = {
             "rounds": len(self.step.rounds), "passed": self.passed, "failed": self.failed,
         }  # fmt: skip
-        if name:
-            results |= {"best": name, "best_tok_s": rate}
-        text = f"{self.passed} of {len(self.step.rounds)} rounds passed"
-        text += f"; the best is {name} with {rate:.1f} tok/s" if name else ""
+        text = f"{self.passed} of {counted(len(self.step.rounds), 'round')} passed"
+        if self.rates:
+            best, alike = self._best()
+            said = f"the best is {best.name} with {best.tok_s:.1f} tok/s"
+            said += f", not told apart from {', '.join(alike)}" if alike else ""
+            results |= {"best": best.name, "best_tok_s": best.tok_s, "line": said}
+            text += f"; {said}"
         if self.exit is Exit.INTERRUPTED:
             text += "; what ran before is not running again yet: --resume goes on"
         return Outcome(self.exit, clean(text, self.steps.masks), results, tuple(self.lines))
+
+    def _best(self) -> tuple[Rate, list[str]]:
+        """The highest rate, and the rounds whose interval reaches into its own."""
+        best = max(self.rates, key=lambda one: one.tok_s)
+        alike = [one.name for one in self.rates if one.name != best.name and one.high >= best.low]
+        return best, list(dict.fromkeys(alike))
 
     def _told(
         self,

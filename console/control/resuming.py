@@ -6,8 +6,8 @@ everything else is done again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from console.model.exits import Exit, NotStarted
@@ -22,13 +22,25 @@ class Resumed:
     """The steps that passed that night, the last of each id and server."""
 
     session: str = ""
-    steps: Mapping[tuple[str, str], StepFinished] = field(default_factory=dict)
+    steps: dict[tuple[str, str], StepFinished] = field(default_factory=dict)
 
     def round(self, step_id: str, name: str) -> StepFinished | None:
         """A round of a `repeat` that passed under this name."""
         found = self.steps.get((step_id, ""))
         same = found is not None and (Clean("round"), Clean(name)) in found.results
         return found if same else None
+
+    def figure(self, server: str, name: str) -> float | None:
+        """A figure above 0 that the last step on a server gave under this name."""
+        for (_, where), event in reversed(self.steps.items()):
+            value = dict(event.results).get(Clean(name)) if where == server else None
+            try:
+                number = float(value or 0.0)
+            except ValueError:
+                continue
+            if 0 < number < inf:
+                return number
+        return None
 
 
 def resumed(path: str | Path) -> Resumed:

@@ -108,16 +108,19 @@ def _item(
 
 
 def _profile(document: Document, path: tuple[str | int, ...], name: str, fleet: Fleet) -> str:
-    """The variables of a profile beside the fleet file, as the words of `env`."""
+    """The variables of a profile beside the fleet file, as the words of `env`.
+
+    Of one that cannot be read they are "?": it is complained of here, not where it is used.
+    """
     try:
         known = load_profiles(profiles_path(fleet.path)).profiles if fleet.path else {}
     except BadFile as error:
         document.complain(path, f"profile: {error.problems[0]}")
-        return ""
+        return "?"
     if name not in known:
         hint = nearest(name, known) or f" (known: {one_of(known) or 'none'})"
         document.complain(path, f'over: no profile is named "{name}"{hint}')
-        return ""
+        return "?"
     return shlex.join(f"{key}={value}" for key, value in known[name].values.items())
 
 
@@ -162,7 +165,7 @@ def _fill(
     """A step's table with the item's values, and its own round's ids in its references.
 
     A field that is one `${each.KEY}` takes the value itself, and is left out where the item has
-    none.
+    none or an empty text.
     """
 
     def renamed(found: re.Match[str]) -> str:
@@ -174,7 +177,8 @@ def _fill(
             case str():
                 whole = _EACH.fullmatch(value)
                 if whole is not None:
-                    return item.get(whole[1])
+                    value = item.get(whole[1], "")
+                    return None if value == "" else value
                 text = REFERENCE.sub(renamed, value)
                 return _EACH.sub(lambda found: str(item.get(found[1], "")), text)
             case dict():

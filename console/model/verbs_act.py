@@ -71,7 +71,7 @@ ACT: tuple[Verb, ...] = (
             Field("step", Kind.STEPS, "the steps; ${each.KEY} is of the item", required=True),
             Field("on_fail", Kind.TEXT, '"stop" ends it with the first item that fails'),
         ),
-        gives=("rounds", "passed", "failed", "best", "best_tok_s"),
+        gives=("rounds", "passed", "failed", "best", "best_tok_s", "line"),
         on_screen=False,
     ),
     *(

@@ -19,7 +19,7 @@ from console.model.text import Clean, plain
 from console.render.header import session_utc
 from console.stream.fact import Recording
 from console.stream.host_events import LinkChanged
-from console.stream.run_events import ActAdvanced
+from console.stream.run_events import ActAdvanced, ActFinished
 from console.stream.server_events import LogGap
 from console.stream.session_events import EventsDropped, Noticed, RecordingChanged
 from console.stream.state import Item, State
@@ -78,7 +78,10 @@ class Report:
             case RecordingChanged(recording=Recording.STOPPED):
                 self._aside("recording", f"stopped: {item.why}")
             case ActAdvanced():
-                self._say(item.act.rpartition("-")[2], plain(item.phase), plain(item.text))
+                self._say(_short(item.act), plain(item.phase), plain(item.text))
+            case ActFinished(outcome="interrupted"):
+                # Its step was ended from outside and cannot say what is left.
+                self._say(_short(item.act), "interrupted", plain(item.text), loud=True)
             case EventsDropped():
                 self._aside("recording", f"{item.count} events left out: {item.why}")
             case _:
@@ -173,6 +176,10 @@ class Report:
         stamp = {"t_us": self.timeline.now_us, "utc": moment.isoformat() if moment else None}
         self.out.write(json.dumps({**record, **stamp}, ensure_ascii=True) + "\n")
         self.out.flush()
+
+
+def _short(act: str) -> str:
+    return act.rpartition("-")[2]
 
 
 def _told(what: str, why: str) -> str:

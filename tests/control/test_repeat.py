@@ -133,6 +133,7 @@ class Box:
         self.answer = answer
         self.done: list[str] = []
         self.runs = "base"
+        self.spread = 0.5
         self.allowed = {"base", "spec"}
         self.items: list[Item] = []
 
@@ -175,13 +176,17 @@ class Box:
                 return Outcome(Exit.GUARD, c(f"{self.runs} runs in this slot; swap changes arms"))
             case "restart" | "swap":
                 self.runs = server
-                return Outcome(Exit.OK, c("ready after 1 s"), {"outcome": "done"})
+                return Outcome(
+                    Exit.OK, c("ready after 1 s"), {"outcome": "done", "ready_us": 240_000_000}
+                )
             case "stop":
                 self.runs = ""
                 return Outcome(Exit.OK, c("stopped"))
             case "bench":
                 rate = 50.0 + len(self.done)
-                return Outcome(Exit.OK, c(f"{rate:.1f} tok/s"), {"decode_tok_s": rate})
+                low, high = rate - self.spread, rate + self.spread
+                figures: Results = {"decode_tok_s": rate, "low": low, "high": high}
+                return Outcome(Exit.OK, c(f"{rate:.1f} tok/s"), figures)
             case _:
                 return Outcome(Exit.OK, c("200"), {"code": 200})
 
@@ -241,6 +246,24 @@ async def test_every_item_runs_and_what_ran_before_runs_again(tmp_path: Path) ->
     assert isinstance(ended, StepFinished)
     assert dict(ended.results)[c("best")] == "six"
     assert dict(ended.results)[c("passed")] == "3"
+    assert ended.text == "3 of 3 rounds passed; the best is six with 58.0 tok/s"
+
+
+@pytest.mark.parametrize(
+    ("spread", "alike"),
+    [(0.9, ""), (1.0, ", not told apart from plan"), (2.0, ", not told apart from bare, plan")],
+)
+async def test_the_best_is_told_with_those_whose_interval_reaches_into_its_own(
+    tmp_path: Path, spread: float, alike: str
+) -> None:
+    box = Box(tmp_path, nothing)
+    box.spread = spread
+    script = check(
+        tmp_path, SWEEP.replace("${sweep.best}: ${sweep_3_rate", "${sweep.line}: ${sweep_3_rate")
+    )
+    await go(box, script)
+    said = f"the best is six with 58.0 tok/s{alike}"
+    assert box.done[-1] == f"note  text={said}: 58.0 after 200"
 
 
 async def test_a_round_that_fails_is_told_and_the_others_run(tmp_path: Path) -> None:
@@ -315,15 +338,41 @@ async def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None
         "bench base runs=3 tokens=64",
         f"restart base {RECIPE}",
     ]
-    assert told.said[0].startswith("1 rounds, 2 done before, ")
+    # What that night measured: 240 s a load, 56 tok/s.
+    assert told.said[0] == "1 round, 2 done before, about 8 minutes for 2 loads and 1 benchmark"
     kept = [event for event in Journal(tmp_path / "again.toml").events() if is_round(event)]
-    assert len(kept) == 4
+    assert len(kept) == 5
     # Interrupted again, the third night still knows what the first one did.
     assert resumed(tmp_path / "again.toml").round("sweep_1", "bare") is not None
     renamed = check(tmp_path, SWEEP.replace('"plan"', '"other plan"'))
     third = Box(tmp_path, nothing, "third.toml")
     await go(third, renamed, before)
     assert sum(one.startswith("bench") for one in third.done) == 2
+
+
+async def test_interrupted_on_the_way_back_it_still_brings_back_what_ran_before(
+    tmp_path: Path,
+) -> None:
+    stop = asyncio.Event()
+
+    def answer(verb: str, _server: str, given: Mapping[str, Argument]) -> Outcome | None:
+        if verb == "restart" and "recipe" in given:
+            stop.set()
+            return Outcome(Exit.INTERRUPTED, c("interrupted"))
+        return None
+
+    script = check(tmp_path, SWEEP)
+    box = Box(tmp_path, answer)
+    code, _ = await go(box, script, stopped=stop.is_set)
+    assert code is Exit.INTERRUPTED
+    again = Box(tmp_path, nothing, "again.toml")
+    code, told = await go(again, script, resumed(tmp_path / "s.toml"))
+    assert code is Exit.OK
+    assert again.done == ["health base", f"restart base {RECIPE}", "note  text=six: 58.0 after 200"]
+    assert told.said[0].startswith("0 rounds, 3 done before, about 4 minutes for 1 load and 0 ")
+    third = Box(tmp_path, nothing, "third.toml")
+    await go(third, script, resumed(tmp_path / "again.toml"))
+    assert third.done == ["health base", "note  text=six: 58.0 after 200"]
 
 
 async def test_its_time_is_over_and_what_ran_before_still_comes_back(tmp_path: Path) -> None:
@@ -382,3 +431,21 @@ def test_a_wrong_repeat_is_refused_with_its_place(
     problems = [str(problem) for problem in caught.value.problems]
     assert any(said in problem for problem in problems), problems
     assert len(problems) == len(set(problems))
+
+
+def test_a_profile_that_cannot_be_read_is_one_mistake(tmp_path: Path) -> None:
+    fleet = fleet_in(tmp_path)
+    (tmp_path / "profiles.toml").write_text(PROFILES.replace("nccl-7", "nccl 7"))
+    path = tmp_path / "sweep.toml"
+    path.write_text(SWEEP)
+    with pytest.raises(BadFile) as caught:
+        load_script(path, fleet)
+    (problem,) = caught.value.problems
+    assert f":18:22: profile: {tmp_path}/profiles.toml:3:1: name: letters, digits" in str(problem)
+
+
+def test_an_empty_value_leaves_its_field_out(tmp_path: Path) -> None:
+    script = check(tmp_path, SWEEP.replace('"--draft 6"', '""'))
+    (_, sweep, _) = script.steps
+    up = sweep.rounds[2].steps[0]
+    assert up.arguments == {"ready_within": 1200.0}
