@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Staging = Callable[[], Awaitable[Stage]]
 
 DEMO_HINT = (
-    "simulated: kimi-base runs without the six NCCL variables of its plan; I imports {plan},"
+    "simulated: I imports {plan}, six NCCL variables that kimi-base runs without;"
     " 3 then shows what is lost, b measures"
 )
 

@@ -90,7 +90,9 @@ class Projection:
 
 def with_baseline(cycle: Cycle, base_tok_s: float) -> Projection:
     """The same speculation against another baseline: S = r_s / x."""
-    return Projection(f"baseline {base_tok_s:g} tok/s", cycle.tok_s, cycle.tok_s / base_tok_s)
+    return Projection(
+        f"if the baseline were {base_tok_s:g} tok/s", cycle.tok_s, cycle.tok_s / base_tok_s
+    )
 
 
 def with_verify_saving(cycle: Cycle, saving_ms: float) -> Projection:
@@ -113,7 +115,8 @@ def with_restored(cycle: Cycle, restored_tok_s: float, verify_factor: float = 1.
     """
     saving_ms = 1e3 / cycle.base_tok_s - 1e3 / restored_tok_s
     rate = cycle.length / ((cycle.cycle_ms - verify_factor * saving_ms) / 1e3)
-    return Projection(f"baseline restored to {restored_tok_s:g} tok/s", rate, rate / restored_tok_s)
+    what = f"if both arms ran where the baseline makes {restored_tok_s:g} tok/s"
+    return Projection(what, rate, rate / restored_tok_s)
 
 
 def with_believed(cycle: Cycle, believed: Sequence[float]) -> tuple[Projection, ...]:

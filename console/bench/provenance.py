@@ -224,6 +224,8 @@ def show(value: Value) -> str:
             return "unset"
         case Unread(why):
             return f"unread: {why}"
+        case "None":  # an argument that Python's server holds and nobody gave
+            return "none"
         case str():
             cut = value[:SHOWN_CHARACTERS] + ("…" if len(value) > SHOWN_CHARACTERS else "")
             return cut if value else "empty"

@@ -31,10 +31,12 @@ from console.services.stopper_gpu import look_at_gpus
 from console.services.supervised import NOTHING_KEEPS_IT, Supervised, supervised
 from console.stream.environment import machine, nccl_version
 from console.stream.fact import Completeness
-from console.stream.loads import earlier_loads
+from console.stream.loads import last_load_s
 from console.stream.server_events import EnvRead
 from console.stream.state import Server as Cell
 from console.stream.state import State
+
+_NOT_OURS = {"adopted": "adopted", "somebody else": "somebody else started it"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,7 @@ class Look:
         """Why the name must be typed."""
         if self.tree.launcher is None or not request.stops:
             return []
-        found = (
-            [] if self.owner == "a console" else [{"adopted": "adopted"}.get(self.owner, "foreign")]
-        )
+        found = [why for owner, why in _NOT_OURS.items() if owner == self.owner]
         if self.running is None:
             found.append(UNKNOWN_LOAD)
         elif self.running or self.queued:
@@ -157,7 +157,7 @@ class Looker:
             server, slot.name, slot.host, port, slot.gpus, tree, records, runs,
             figures.get(Clean("running")), figures.get(Clean("queued")),
             before, why, coming.after, coming.words, coming.base, coming.no_start,
-            self._load_s(own),
+            last_load_s(own.history, self.pace.scale),
             _findings({**coming.after, **request.wanted}, own, state) if request.starts else (),
             kept,
         )  # fmt: skip
@@ -214,12 +214,6 @@ class Looker:
             if arm is not None and arm.arm is one.arm:
                 return one.name
         return server.name if len(others) == 1 else ""
-
-    def _load_s(self, cell: Cell) -> float | None:
-        """Seconds that the newest known load took; None where none is known."""
-        loads = earlier_loads(cell.history)
-        spent_s = sum(taken_s for _, taken_s in loads[0].stages) if loads else 0.0
-        return spent_s / self.pace.scale or None
 
     def _figures(self, cell: Cell, now_us: int) -> Mapping[Clean, float]:
         """The newest figures; none where they are old."""

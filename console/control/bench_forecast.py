@@ -24,7 +24,7 @@ from console.bench.protocol import (
 from console.model.fleet import Arm, Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
-from console.stream.loads import earlier_loads
+from console.stream.loads import last_load_s
 from console.stream.session_events import Noticed
 from console.stream.state import State
 from console.stream.timeline import Timeline
@@ -59,8 +59,7 @@ def seen_tok_s(state: State, server: str) -> float | None:
 def load_s(state: State, server: str) -> float | None:
     """How long a server's last known load took; None where none is known."""
     cell = state.servers.get(server)
-    known = earlier_loads(cell.history) if cell is not None else ()
-    return sum(took for _, took in known[0].stages) if known else None
+    return last_load_s(cell.history) if cell is not None else None
 
 
 def alone(state: State, server: str, plan: Plan) -> str:

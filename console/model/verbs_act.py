@@ -79,17 +79,17 @@ ACT: tuple[Verb, ...] = (
             verb,
             title,
             help_,
-            "r" if verb == "restart" else "",
+            key,
             need=Need.UNLOCK,
             script=(*fields, _GRACE, _KILL) if stops else fields,
             per_server=True,
             gives=("act", "outcome", "pid", "ready_us", "log"),
         )
-        for verb, title, help_, fields, stops in (
-            ("launch", "Launch", "Start a server from its recipe.", _START, False),
-            ("stop", "Stop", "End a server and see that it is gone.", (), True),
-            ("swap", "Swap arms", "End the slot's other arm, start this one.", _START, True),
-            ("restart", "Restart", "End a server and start it again.", _START, True),
+        for verb, title, help_, key, fields, stops in (
+            ("launch", "Launch", "Start a server from its recipe.", "", _START, False),
+            ("stop", "Stop", "End a server and see that it is gone.", "", (), True),
+            ("swap", "Swap arms", "End the slot's other arm, start this one.", "a", _START, True),
+            ("restart", "Restart", "End a server and start it again.", "r", _START, True),
         )
     ),
 )

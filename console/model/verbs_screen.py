@@ -80,7 +80,12 @@ SCREEN: tuple[Verb, ...] = (
             1,
         )
     ),
-    Verb("logs.open", "Open the line", "What a log line says, and what a failure means.", "enter"),
+    Verb(
+        "logs.open",
+        "Open",
+        "A log line, what it says and means; else what stands behind the focused pane.",
+        "enter",
+    ),
     Verb("logs.filter", "Filter", "Show only log lines with a pattern.", "slash"),
     Verb("logs.exclude", "Exclude", "Hide log lines with a pattern.", "exclamation_mark"),
     Verb("logs.highlight", "Highlight", "Mark and count a pattern, hide nothing.", "asterisk"),

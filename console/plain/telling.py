@@ -127,7 +127,8 @@ class Telling:
                 yield self._line(item.server, f"benchmark {item.bench}: {plain(item.protocol)}")
             case RunMeasured():
                 told = plain(item.void) or f"{rate(item.decode_tok_s)} tok/s"
-                kind = "warm-up" if item.warm_up else f"run {item.run}"
+                counted = sum(not run.warm_up for run in state.benches[item.bench].runs)
+                kind = "warm-up" if item.warm_up else f"run {counted}"
                 yield self._line(item.bench, f"{kind}: {told}")
             case BenchFinished():
                 why = f": {plain(item.why)}" if item.why else ""

@@ -30,12 +30,18 @@ _FAILED = ("✗", Role.ERROR)
 
 
 def shown_act(state: State, now_us: int) -> Act | None:
-    """The act a person wants to see: the newest under way, else the one that ended just now."""
+    """The act a person wants to see: the newest under way, else the one that ended just now and
+    that no verdict has followed."""
     begun = [act for act in state.acts.values() if act.requested is not None]
     going = [act for act in begun if act.finished is None and act.refused is None]
     if going:
         return going[-1]
-    ended = [act for act in begun if act.finished and now_us - act.finished.t_us < SHOWN_US]
+    told = max((verdict.seq for verdict in state.verdicts), default=-1)
+    ended = [
+        act
+        for act in begun
+        if act.finished and now_us - act.finished.t_us < SHOWN_US and act.finished.seq > told
+    ]
     return ended[-1] if ended else None
 
 

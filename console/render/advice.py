@@ -52,10 +52,14 @@ _JUDGED = (Verdict.LOST, Verdict.DIFFERS, Verdict.UNREADABLE, Verdict.SAME)
 
 
 def env_problems(state: State) -> tuple[str, ...]:
-    """A sentence for each server that lacks what it is wanted to have or had before."""
+    """A sentence for each server that lacks what it is wanted to have or had before; of none that
+    is being changed."""
     found: list[str] = []
+    changing = _changing(state)
     for name, server in state.servers.items():
         drift = server.drift
+        if _in(server, changing):
+            continue
         if drift is not None and (drift.lost or drift.changed):
             found.append(f"{label(name)}: {label(drift.why)}")
         elif _read(server) and wanted_of(server) is not None:
@@ -73,6 +77,21 @@ def _missing(name: str, server: Server) -> Iterator[str]:
         yield f"{label(name)} runs without {told}{more} of its profile"
 
 
+def swap_to(state: State, selected: str) -> str:
+    """The server that a swap is to start: the selected one, or the only other of its slot where the
+    selected one is up."""
+    server = state.servers.get(selected)
+    if server is None or server.listed is None or standing(server) not in UP:
+        return selected
+    slot = server.listed.slot
+    others = [
+        name
+        for name, other in state.servers.items()
+        if name != selected and other.listed is not None and other.listed.slot == slot
+    ]
+    return others[0] if len(others) == 1 else selected
+
+
 def next_steps(state: State, selected: str) -> tuple[Step, ...]:
     """What leads on from here, most urgent first; nothing when nothing does."""
     server = state.servers.get(selected)
@@ -81,6 +100,8 @@ def next_steps(state: State, selected: str) -> tuple[Step, ...]:
     found: list[Step] = []
     if env_problems(state):
         found.append(("mode.environment", "see what is missing"))
+    if _in(server, _changing(state)):
+        return tuple(found)
     up = standing(server) in UP
     arm = running_arm(server)
     if up and not _read(server):
@@ -99,18 +120,29 @@ def next_steps(state: State, selected: str) -> tuple[Step, ...]:
         found.append(("bench", f"measure it ({arm.value})"))
     if measured >= {Arm.BASELINE, Arm.SPECULATIVE} and not state.verdicts:
         found.append(("compare", "compare the arms"))
-    elif len(measured) == 1 and not running and (other := _other_arm(state, measured)):
-        found.append(("swap", f"swap arms to {label(other)}, then measure it"))
+    elif len(measured) == 1 and not running:
+        other = swap_to(state, selected)
+        listed = state.servers[other].listed
+        if (
+            listed is not None
+            and listed.arm not in measured
+            and standing(state.servers[other]) not in UP
+        ):
+            found.append(("swap", f"swap arms to {label(other)}, then measure it"))
     return tuple(found)
 
 
-def _other_arm(state: State, measured: set[Arm]) -> str:
-    """The first server of the arm that was not measured, where it is not up."""
-    for name, server in state.servers.items():
-        listed = server.listed
-        if listed is not None and listed.arm not in measured and standing(server) not in UP:
-            return name
-    return ""
+def _changing(state: State) -> set[str]:
+    """The slots that an act has now: what was read of their servers is about to be past."""
+    return {
+        act.requested.slot
+        for act in state.acts.values()
+        if act.requested is not None and act.finished is None and act.refused is None
+    }
+
+
+def _in(server: Server, slots: set[str]) -> bool:
+    return server.listed is not None and server.listed.slot in slots
 
 
 def _read(server: Server) -> bool:

@@ -13,7 +13,7 @@ from console.stream.server_events import TokenSeen
 from console.stream.state import Bench
 
 DEFINITION = f"decode tok/s = {DEFINITIONS['decode_tok_s']}"
-_HEAD = ("RUN", "TOK/S", "TTFT", "TOKENS", "A PASS")
+_HEAD = ("RUN", "TOK/S", "TTFT", "TOKENS", "ACCEPT")
 _WIDTHS = (8, 7, 8, 7, 7)
 
 
@@ -73,18 +73,19 @@ def _left_us(bench: Bench, done: int, of: int, now_us: int) -> int | None:
 
 
 def run_lines(bench: Bench) -> tuple[str, ...]:
-    """A table of all runs, warm-ups and void ones too, each with its reason."""
-    found = [_row(_HEAD)]
+    """A table of all runs, those after the warm-ups numbered; void ones with their reason."""
+    found, number = [_row(_HEAD)], 0
     for run in bench.runs:
-        found.append(_row(_cells(run)) + _aside(run))
+        number += not run.warm_up
+        found.append(_row(_cells(run, number)) + _aside(run))
     return tuple(found)
 
 
-def _cells(run: RunMeasured) -> tuple[str, ...]:
+def _cells(run: RunMeasured, number: int) -> tuple[str, ...]:
     figures: dict[str, float] = dict(run.figures)
     length = figures.get("accept_len")
     return (
-        "warm-up" if run.warm_up else str(run.run),
+        "warm-up" if run.warm_up else str(number),
         rate(run.decode_tok_s),
         EMPTY if run.ttft_us is None else duration(run.ttft_us),
         EMPTY if run.tokens is None else str(run.tokens),

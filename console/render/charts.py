@@ -229,8 +229,8 @@ def _y(pair: Pair) -> float:
 
 
 def y_ticks(low: float, high: float, height: int) -> dict[float, str]:
-    """Round values between the limits, one for every two or three lines."""
-    most = max(2, min(10, int((height - 2) / 1.5)))
+    """Round values between the limits, one for every two lines or more."""
+    most = max(2, min(10, (height - 2) // 2))
     least = 10.0 ** math.floor(math.log10((high - low) / most))
 
     def within(step: float) -> int:

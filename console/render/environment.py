@@ -64,6 +64,7 @@ _LEAST = (Source.CONF_FILE, *_CONTAINER, Source.NCCL_LOG, Source.RECIPE, Source.
 _NAME, _CELL, _EFFECT = 24, 10, 22
 _GAP = "  "
 _TIGHT_EFFECT = 16
+_MOST_HEAD = 34
 _TIGHT = 36
 """Cells of a name and an effect where there is next to no room."""
 
@@ -248,10 +249,11 @@ def findings(server: Server, state: State) -> tuple[Finding, ...]:
 def finding_lines(found: Iterable[Finding], room: int) -> list[Spans]:
     """Each finding in one or more lines: severity, what was written, what becomes of it."""
     lines: list[Spans] = []
-    for one in found:
-        head = f"{one.severity.value:<8}{label(written(one))}"
+    heads = [(f"{one.severity.value:<8}{label(written(one))}", one) for one in found]
+    fits = [cells for head, _ in heads if (cells := width(head) + 2) <= _MOST_HEAD]
+    indent = max([12, *fits]) if room >= 60 else 8
+    for head, one in heads:
         text = f"{label(one.why)}{_reads(one)}"
-        indent = max(12, min(34, width(head) + 2)) if room >= 60 else 8
         rows = wrapped(text, max(12, room - indent))
         first = fitted((Span(head, _SEVERITIES[one.severity]),), indent - 1)
         if width(head) > indent - 1:
@@ -273,7 +275,7 @@ def written(one: Finding) -> str:
 
 def _reads(one: Finding) -> str:
     told = f"; NCCL uses {one.reads_as}" if one.reads_as and one.reads_as != one.written else ""
-    return label(told + (f"; meant: {one.meant}" if one.meant else ""))
+    return label(told + (f"; meant: {one.meant}" if one.meant not in one.why else ""))
 
 
 def matter_lines(server: Server, room: int) -> list[Spans]:

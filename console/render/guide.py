@@ -163,7 +163,7 @@ PAGES: dict[str, Page] = {
         (
             ("TOK/S", "(N - n1) / (tn - t1): tokens after the first chunk over their time"),
             ("TTFT", "time to first token"),
-            ("A PASS", "tokens gained by one verify pass"),
+            ("ACCEPT", "tokens gained by one verify pass"),
         ),
     ),
     "beside": Page(

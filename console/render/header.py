@@ -42,14 +42,15 @@ class Mode:
 
 
 def header_spans(state: State, now_us: int, mode: Mode, room: int) -> Spans:
-    """The line, exactly `room` cells wide; hosts give way first."""
+    """The line, exactly `room` cells wide; hosts give way first, those in trouble last."""
     opened = state.session.opened
     fleet = label(opened.fleet) if opened else ""
     left = joined(((Span(" spec-console", Role.TITLE),), (Span(fleet),) if fleet else ()))
     right = _right(state, now_us, mode, room >= 100)
-    hosts = joined((host_spans(name, host) for name, host in state.hosts.items()), " · ", Role.DIM)
+    first = sorted(state.hosts.items(), key=lambda one: not _troubled(one[1]))
+    hosts = joined((host_spans(name, host) for name, host in first), " · ", Role.DIM)
     free = room - cells(left) - cells(right) - 5
-    if hosts and (room >= 100 or _trouble(state)) and free > 12:
+    if hosts and (room >= 100 or _troubled(first[0][1])) and free > 12:
         left = joined((left, fitted(hosts, min(free, cells(hosts)))), "   ")
     return spread(left, right, room)
 
@@ -82,10 +83,8 @@ def session_utc(state: State, now_us: int) -> datetime | None:
     return None
 
 
-def _trouble(state: State) -> bool:
-    return any(
-        host.link is not None and host.link.link is not Link.UP for host in state.hosts.values()
-    )
+def _troubled(host: Host) -> bool:
+    return host.link is not None and host.link.link is not Link.UP
 
 
 def _right(state: State, now_us: int, mode: Mode, whole: bool) -> Spans:

@@ -13,6 +13,9 @@ from console.stream.fact import FeedState, Link, Recording
 from console.stream.session_events import Noticed
 from console.stream.state import Host, Log, State
 
+_WHOLE = "session"
+"""The subject of what is about no server and no host: told without it."""
+
 _SEVERITIES = {"error": Role.ERROR, "warning": Role.WARNING, "note": Role.NOTE}
 _FEEDS: dict[FeedState, tuple[str, Role]] = {
     FeedState.OPENING: ("opening the log", Role.DIM),
@@ -30,7 +33,8 @@ def problem(state: State) -> Spans:
         link = host.link
         if link is not None and link.link in (Link.LOST, Link.REFUSED):
             what = link.failure.value if link.failure else link.link.value
-            return _line(Role.ERROR, label(name), _told(what, label(link.why)))
+            more = "; see its log" if link.detail else ""
+            return _line(Role.ERROR, label(name), _told(what, label(link.why)) + more)
     recording = state.session.recording
     if recording is not None and recording.recording is Recording.STOPPED:
         return _line(Role.ERROR, "recording stopped", label(recording.why))
@@ -50,7 +54,10 @@ def noticed_spans(notice: Noticed) -> Spans:
     """One notice, its remedy's key at the end."""
     remedy = f" ({label(notice.remedy)})" if notice.remedy else ""
     role = _SEVERITIES.get(notice.severity, Role.NOTE)
-    return _line(role, label(notice.subject), label(notice.text) + remedy)
+    text = label(notice.text) + remedy
+    if notice.subject == _WHOLE:
+        return (Span(" ! ", role), Span(text))
+    return _line(role, label(notice.subject), text)
 
 
 def said_spans(text: str, good: bool) -> Spans:
@@ -74,7 +81,11 @@ def why_no_lines(name: str, log: Log | None, host: Host | None) -> tuple[Spans, 
     if log.feed is None:
         return ((Span("the log is not read yet", Role.DIM),),)
     word, role = _FEEDS[log.feed.feed]
-    return ((Span(_told(word, label(log.feed.why)), role),),)
+    told = (Span(_told(word, label(log.feed.why)), role),)
+    if log.feed.feed not in (FeedState.MISSING, FeedState.UNREADABLE):
+        return (told,)
+    how = f"spec-console doctor {label(name)} tells which file the server writes, and what to mend."
+    return (told, (Span(how, Role.DIM),))
 
 
 def _told(what: str, why: str) -> str:

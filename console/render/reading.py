@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import re
 
-from console.engines.facts import AccessSeen, DecodeSeen, Severity
+from console.engines.facts import (
+    AccessSeen,
+    DecodeSeen,
+    Fact,
+    Severity,
+    SpecSeen,
+    StatsSeen,
+    TimingSeen,
+)
 from console.engines.grammar import parse_line
 from console.engines.head import behead, unwrap
 from console.engines.line import Line
@@ -56,13 +64,29 @@ def base_role(text: Clean) -> Role:
 
 
 def figures(text: Clean) -> str:
-    """What a decode line comes to, for where the line itself is cut short; empty for others."""
-    for piece in parse_line(plain(text)):
-        if isinstance(piece.fact, DecodeSeen):
-            told = f"{rate(piece.fact.tok_s)} tok/s"
-            accepted = piece.fact.accept_len
-            return told if accepted is None else f"accept {accepted:.2f}  {told}"
-    return ""
+    """What a line about decoding comes to, for where it is cut short; empty for others."""
+    told = (_figures(piece.fact) for piece in parse_line(plain(text)))
+    return next((found for found in told if found), "")
+
+
+def _figures(fact: Fact | None) -> str:
+    match fact:
+        case DecodeSeen():
+            return _both(fact.accept_len, fact.tok_s)
+        case StatsSeen():
+            return _both(None, fact.tok_s)
+        case SpecSeen():
+            return _both(fact.accept_len, None)
+        case TimingSeen(kind="live" | "eval"):
+            recent = fact.window_tok_s
+            return _both(None, fact.tok_s if recent is None else recent)
+        case _:
+            return ""
+
+
+def _both(accept_len: float | None, tok_s: float | None) -> str:
+    accepted = [] if accept_len is None else [f"accept {accept_len:.2f}"]
+    return "  ".join(accepted + ([] if tok_s is None else [f"{rate(tok_s)} tok/s"]))
 
 
 def surely_fine(text: Clean) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from console.model.fleet import Arm
 from console.model.palette import Role
-from console.model.span import Span, Spans, width
+from console.model.span import Span, Spans, fit, width
 from console.render.advice import env_spans
 from console.render.label import label
 from console.render.spans import fitted
@@ -150,10 +150,15 @@ class Place:
 
 
 GAP = 2
+_AMPLE = 64
+"""Cells of a standing where there is room for more."""
 
 
 def layout(room: int, rows: Iterable[Row]) -> tuple[Place, ...]:
-    """Widths of the columns so that they fill `room` cells: the standing takes what is left."""
+    """Widths of the columns so that they fill `room` cells: the standing takes what is left.
+
+    On a very wide screen no more than there is to read in it: figures stand near their names.
+    """
     chosen = columns(room)
     rows = tuple(rows)
     rooms = {}
@@ -165,7 +170,8 @@ def layout(room: int, rows: Iterable[Row]) -> tuple[Place, ...]:
     if free - others < _STANDING.least:
         rooms["server"] = max(8, rooms["server"] - (_STANDING.least - (free - others)))
         others = sum(rooms.values()) - rooms["standing"]
-    rooms["standing"] = max(2, free - others)
+    rooms["standing"] = max(2, min(free - others, max(_AMPLE, rooms["standing"])))
+    rooms[chosen[-1].id] += max(0, free - others - rooms["standing"])
     return tuple(Place(column, rooms[column.id]) for column in chosen)
 
 
@@ -196,7 +202,9 @@ def _slot(server: Server) -> Spans:
     if server.listed is None:
         return (Span(UNKNOWN, Role.DIM),)
     port = f":{server.listed.port}" if server.listed.port else ""
-    return (Span(f"{label(server.listed.host)}{port}"),)
+    # Of a long name the end may go, never the port: it tells a host's slots apart.
+    host, room = label(server.listed.host), _SLOT.most - len(port)
+    return (Span((host if width(host) <= room else fit(host, room)) + port),)
 
 
 def _tok_s(server: Server, now_us: int) -> Spans:

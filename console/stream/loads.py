@@ -46,6 +46,12 @@ def earlier_loads(history: Mapping[str, HistoryKnown], scale: float = 1.0) -> tu
     return tuple(sorted(found, key=lambda one: one.basis == "startup times"))
 
 
+def last_load_s(history: Mapping[str, HistoryKnown], scale: float = 1.0) -> float | None:
+    """Seconds of the clock that the newest known load took; None where none is known."""
+    known = earlier_loads(history, scale)
+    return sum(took_s for _, took_s in known[0].stages) or None if known else None
+
+
 def kinds(loads: Iterable[Stages]) -> list[str]:
     """`warm` or `cold` of each load of one server, by how long its weights took."""
     weights = [dict(stages).get("weights", 0.0) for stages in loads]

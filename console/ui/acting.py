@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from console.model.ask import Question
 from console.model.mask import MASKED
-from console.model.verb import Verb
+from console.model.verb import Need, Verb
+from console.model.verbs import VERBS
+from console.render.advice import swap_to
+from console.render.keys import key_names
 from console.render.label import label
 from console.stream.environment import wanted_of
 from console.ui.questions import NotUnderstood, arguments
@@ -22,6 +25,8 @@ LAUNCHES = ("launch", "restart", "swap")
 async def act(console: ConsoleApp, verb: Verb) -> None:
     """Do it for the selected server; nothing when the person declined a question."""
     server = console.dashboard.servers.selected
+    if verb.id == "swap":
+        server = swap_to(console.control.timeline.state, server)
     if verb.id == "bench":
         await _bench(console, server)
         return
@@ -41,6 +46,13 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
         console.say(label(outcome.text), outcome.ok)
     if outcome.ok and verb.id == "plan" and console.control.can("profile") is None:
         await _keep(console, server, str(given["file"]), outcome)
+
+
+def permitting(console: ConsoleApp, verb: str) -> str:
+    """The key that permits a verb which is refused; empty where none does."""
+    if VERBS[verb].need is not Need.UNLOCK or console.refusal("unlock") is not None:
+        return ""
+    return key_names(console.keys["unlock"])
 
 
 async def _keep(console: ConsoleApp, server: str, file: str, plan: Outcome) -> None:

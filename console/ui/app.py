@@ -17,7 +17,6 @@ from textual.worker import WorkerFailed
 
 from console.model.ask import Question
 from console.model.clock import Clock
-from console.model.verb import Need
 from console.model.verbs import VERBS
 from console.render.keys import key_names
 from console.store.preferences import Settings
@@ -138,7 +137,11 @@ class ConsoleApp(App[None]):
         """Run a verb, or say why not: where every key and palette entry ends."""
         refusal = self.refusal(verb)
         if refusal is not None:
-            self.say(f"{VERBS[verb].title}: {refusal}{_remedy(self, verb)}", good=False)
+            from console.ui.acting import permitting
+
+            remedy = permitting(self, verb)
+            told = f"{VERBS[verb].title}: {refusal}" + (f" ({remedy})" if remedy else "")
+            self.say(told, good=False)
             return
         match verb:
             case "view.quit":
@@ -230,10 +233,3 @@ class ConsoleApp(App[None]):
         failed = self._exception
         self.defect = failed.error if isinstance(failed, WorkerFailed) else failed
         self._close_messages_no_wait()
-
-
-def _remedy(console: ConsoleApp, verb: str) -> str:
-    """The key that permits what is refused, in brackets; empty where none does."""
-    if VERBS[verb].need is not Need.UNLOCK or console.refusal("unlock") is not None:
-        return ""
-    return f" ({key_names(console.keys['unlock'])})"

@@ -438,7 +438,7 @@ async def test_a_person_sees_what_will_happen_and_types_the_name_of_a_foreign_se
         assert cancelled.exit is Exit.GUARD
         question = person.asked[-1]
         assert (question.must_type, question.choices) == ("spec", ("Cancel", "Swap"))
-        assert "foreign" in question.text
+        assert "somebody else started it" in question.text
         told = "\n".join(question.detail)
         for words in (
             f"slot box:1 on box, port {slot.port}",

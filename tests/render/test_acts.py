@@ -20,7 +20,13 @@ from console.render.notices import problem
 from console.render.spans import cells
 from console.stream.events import Event
 from console.stream.fold import fold_all
-from console.stream.run_events import ActAdvanced, ActFinished, ActRefused, ActRequested
+from console.stream.run_events import (
+    ActAdvanced,
+    ActFinished,
+    ActRefused,
+    ActRequested,
+    VerdictReached,
+)
 from console.stream.server_events import LoadAdvanced
 from console.stream.session_events import Noticed
 from console.stream.state import State
@@ -83,6 +89,17 @@ def test_the_end_stands_for_a_while_and_a_new_act_takes_its_place() -> None:
     assert act.requested is not None
     assert act.requested.server == "spec"
     assert shown_act(state(ActRefused(A, Clean("stop"), BASE, Clean("busy"))), S) is None
+
+
+def test_a_verdict_takes_the_place_of_an_act_that_has_ended() -> None:
+    told = Clean("FASTER by 19.2 % [17.8, 20.7]")
+    verdict = VerdictReached(
+        Clean("b1"), Clean("b2"), Clean("FASTER"), told, 1.192, 1.178, 1.207, ()
+    )
+    assert shown_act(state(ASKED, DONE), 5 * S) is not None
+    assert shown_act(state(ASKED, DONE, verdict), 5 * S) is None
+    assert shown_act(state(verdict, ASKED, DONE), 5 * S) is not None
+    assert shown_act(state(ASKED, verdict), 5 * S) is not None
 
 
 @pytest.mark.parametrize(

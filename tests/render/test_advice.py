@@ -6,9 +6,16 @@ import pytest
 
 from console.model.fleet import Arm
 from console.model.span import plain_text
-from console.render.advice import env_problems, env_spans, next_steps
+from console.render.advice import env_problems, env_spans, next_steps, swap_to
 from console.stream.fact import Completeness, Standing
-from console.stream.run_events import BenchFinished, BenchStarted, RunMeasured, VerdictReached
+from console.stream.run_events import (
+    ActFinished,
+    ActRequested,
+    BenchFinished,
+    BenchStarted,
+    RunMeasured,
+    VerdictReached,
+)
 from console.stream.server_events import EnvDrifted, EnvRead
 from tests.ui.stage import Stage, c
 
@@ -106,6 +113,28 @@ def test_steps_lead_through_the_night_in_their_order() -> None:
     assert verbs() == ["compare"]
     stage.emit(VerdictReached(c("b"), c("s"), c("FASTER"), c("FASTER by 19 %")))
     assert verbs() == []
+
+
+def test_a_swap_starts_the_selected_server_or_where_it_is_up_the_other_of_its_slot() -> None:
+    stage = two_arms()
+    state = stage.timeline.state
+    assert (swap_to(state, "base"), swap_to(state, "eagle")) == ("eagle", "eagle")
+    stage.server("third", standing=Standing.DOWN)
+    assert swap_to(stage.timeline.state, "base") == "base", "which of two is not guessed"
+    assert swap_to(stage.timeline.state, "gone") == "gone"
+
+
+def test_of_what_an_act_is_changing_nothing_is_said() -> None:
+    stage = two_arms()
+    read(stage, "wanted", *WANTED)
+    read(stage, "launcher")
+    slot = c("gpu8a")
+    stage.emit(ActRequested(c("a"), c("restart"), c("base"), c("ann"), c("typed"), slot=slot))
+    assert env_problems(stage.timeline.state) == ()
+    assert next_steps(stage.timeline.state, "base") == ()
+    stage.emit(ActFinished(c("a"), c("failed"), c("no GPU is free")))
+    assert len(env_problems(stage.timeline.state)) == 1
+    assert next_steps(stage.timeline.state, "base") != ()
 
 
 @pytest.mark.parametrize("selected", ["", "gone"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,6 +151,15 @@ def test_the_most_pressing_problem_is_told() -> None:
     assert told(problem(State(Session(recording=stopped), hosts={"gpu8": lost()}))) == (
         " ! gpu8: link lost: no answer"
     )
+    whole = replace(notice, subject=Clean("session"), remedy=Clean(""))
+    assert told(problem(State(Session(notices=(whole,))))) == " ! 6 variables lost"
+
+
+def test_a_host_in_trouble_is_named_where_there_is_little_room() -> None:
+    calm = {f"gpu{n}": up() for n in range(9)}
+    state = State(hosts={**calm, "gpu9": lost()})
+    assert "gpu9 ✗ link lost" in told(header_spans(state, 0, Mode(), 80))
+    assert "gpu0" not in told(header_spans(State(hosts=calm), 0, Mode(), 80))
 
 
 def test_why_there_are_no_lines() -> None:
@@ -158,7 +169,10 @@ def test_why_there_are_no_lines() -> None:
     assert why(None, up()) == ["base has no log in the fleet file."]
     assert why(Log(), up()) == ["the log is not read yet"]
     missing = LogFeedChanged(Clean("base"), FeedState.MISSING, why=Clean("/x: no such file"))
-    assert why(Log(feed=missing), up()) == ["the log does not exist: /x: no such file"]
+    assert why(Log(feed=missing), up()) == [
+        "the log does not exist: /x: no such file",
+        "spec-console doctor base tells which file the server writes, and what to mend.",
+    ]
     assert why(Log(feed=missing), lost()) == ["gpu8: link lost: no answer"]
 
 

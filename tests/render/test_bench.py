@@ -67,8 +67,8 @@ def test_every_run_has_its_line_and_its_reason() -> None:
         )
     )
     assert rows == (
-        "     RUN   TOK/S     TTFT  TOKENS  A PASS",
+        "     RUN   TOK/S     TTFT  TOKENS  ACCEPT",
         " warm-up    58.0   310 ms     500       –",
-        "       2    62.9   310 ms     500    2.33  cycles are uneven",
-        "       3       –        –       –       –  void: stalled: no byte for 60 s",
+        "       1    62.9   310 ms     500    2.33  cycles are uneven",
+        "       2       –        –       –       –  void: stalled: no byte for 60 s",
     )

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from console.model.mask import Masks
 from console.model.span import plain_text
 from console.model.text import Clean, clean, plain
@@ -128,3 +130,40 @@ def test_a_decode_line_comes_to_its_figures() -> None:
     assert figures(Clean(drafted)) == "accept 2.33  62.9 tok/s"
     assert figures(SERVED) == ""
     assert figures(Clean("gen throughput (token/s): 62.94")) == ""
+
+
+VLLM = (
+    "INFO 11-02 10:02:23 [loggers.py:127] Engine 000: Avg prompt throughput: 21.3 tokens/s, Avg"
+    " generation throughput: 1,055.1 tokens/s, Running: 14 reqs, Waiting: 3 reqs, GPU KV cache"
+    " usage: 97.2%, Prefix cache hit rate: 12.5%"
+)
+VLLM_DRAFTS = (
+    "(APIServer pid=34101) INFO 10-11 08:05:15 [metrics.py:128] SpecDecoding metrics: Mean"
+    " acceptance length: 2.54, Accepted throughput: 23.30 tokens/s, Drafted throughput: 45.30"
+    " tokens/s, Accepted: 233 tokens, Drafted: 453 tokens, Per-position acceptance rate: 0.762,"
+    " 0.503, 0.278, Avg Draft acceptance rate: 51.4%"
+)
+LLAMA = "0.00.954.430 I slot print_timing: id  0 | task 0 | "
+EVAL = (
+    "       eval time =     809.33 ms /   300 tokens (    2.71 ms per token,   369.44 tokens per"
+    " second)"
+)
+DRAFTS = "draft acceptance = 0.98881 (  265 accepted /   268 generated), mean len =  8.79"
+PROMPT = (
+    "prompt eval time =      19.74 ms /     7 tokens (    2.82 ms per token,   354.68 tokens per"
+    " second)"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (VLLM, "1055.1 tok/s"),
+        (VLLM_DRAFTS, "accept 2.54"),
+        (LLAMA + EVAL, "369.4 tok/s"),
+        (LLAMA + DRAFTS, "accept 8.79"),
+        (LLAMA + PROMPT, ""),
+    ],
+)
+def test_other_engines_lines_come_to_theirs(line: str, told: str) -> None:
+    assert figures(Clean(line)) == told

@@ -119,6 +119,8 @@ def test_health_and_engine() -> None:
     seen = EngineSeen(BASE, Engine.SGLANG, Clean("0.5.9"), Clean("kimi"), Clean("log"))
     assert cell(Server(engine=seen), "engine") == "sglang 0.5.9"
     assert cell(Server(listed=listed()), "slot") == "gpu8:8000"
+    long = replace(listed(), host=Clean("gpu-node-03.example.org"))
+    assert cell(Server(listed=long), "slot") == "gpu-node-0…:8000"
 
 
 @pytest.mark.parametrize(("room", "count"), [(34, 2), (56, 5), (76, 6), (114, 9), (196, 12)])
@@ -138,6 +140,16 @@ def test_lines_fill_the_room_exactly(room: int, names: list[str]) -> None:
     assert cells(head_spans(places)) == room
     for row in rows:
         assert cells(row_spans(row, places)) == room
+
+
+def test_on_a_very_wide_screen_figures_stand_near_their_names() -> None:
+    def room_of_standing(why: str) -> int:
+        server = Server(listed=listed(), standing=stands(Standing.DOWN, why))
+        places = layout(296, [server_row("base", server, 0, NONE)])
+        return next(place.room for place in places if place.column.id == "standing")
+
+    assert room_of_standing("connection refused") == 64
+    assert room_of_standing("x" * 80) == len("○ down  ") + 80
 
 
 def test_recent_rates_are_means_of_whole_ten_seconds() -> None:

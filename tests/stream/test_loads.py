@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console.engines.eta import Earlier
 from console.model.text import Clean
-from console.stream.loads import earlier_loads, kinds, load_known
+from console.stream.loads import earlier_loads, kinds, last_load_s, load_known
 from console.stream.session_events import HistoryKnown
 
 NAME = Clean("base")
@@ -21,6 +21,15 @@ def test_earlier_loads_come_newest_first_and_the_engine_s_own_times_last() -> No
         Earlier("warm history", (("weights", 10.0), ("graphs", 2.0))),
         Earlier("startup times", (("weights", 9.0),)),
     )
+
+
+def test_what_the_last_load_took_is_in_the_time_of_the_clock() -> None:
+    own = load_known(NAME, "startup times", "startup times", (("weights", 9.0),))
+    warm = load_known(NAME, "load 1", "warm", (("weights", 10.0), ("graphs", 2.0)))
+    assert last_load_s({}) is None
+    assert last_load_s({own.topic: own, warm.topic: warm}) == 12.0
+    assert last_load_s({own.topic: own, warm.topic: warm}, scale=10.0) == 1.2
+    assert last_load_s({own.topic: own}, scale=10.0) == 9.0, "told by the server just as it passed"
 
 
 def test_a_load_is_cold_when_its_weights_took_twice_the_quickest() -> None:

@@ -10,9 +10,11 @@ from console.model.text import Clean
 from console.model.verb import Need
 from console.model.verbs import VERBS
 from console.render.keys import key_names
+from console.stream.fact import Completeness, Standing
+from console.stream.server_events import EnvRead
 from console.ui.palette import VerbCommands
 from tests.rig.waiting import auntil
-from tests.ui.stage import Player, Stage, asked, c, look, press, staged, story, text
+from tests.ui.stage import Control, Player, Stage, asked, c, look, press, staged, story, text
 
 
 def test_every_binding_carries_the_id_of_its_verb() -> None:
@@ -238,3 +240,54 @@ async def test_what_is_imported_is_kept_as_a_profile_of_the_selected_server() ->
         ("plan", "kimi-base", {"file": "plan.md"}),
         ("profile", "kimi-base", {"name": "llring", "env": values["env"], "origin": "plan.md"}),
     ]
+
+
+async def test_enter_opens_what_has_the_focus_and_a_line_only_while_it_is_pointed_at() -> None:
+    async with staged(story()) as (app, pilot):
+
+        def stands() -> str:
+            return type(app.screen).__name__
+
+        await press(app, pilot, "shift+down", "enter")
+        assert app.screen.is_modal, "the line pointed at"
+        await press(app, pilot, "escape")
+        await press(app, pilot, "tab", "shift+tab", "enter")
+        assert (stands(), app.dashboard.detailed) == ("Dashboard", True), "the server in detail"
+        await press(app, pilot, "enter")
+        assert (stands(), app.dashboard.detailed) == ("Dashboard", False)
+        await press(app, pilot, "tab", "enter")
+        assert stands() == "Bench", "behind the chart stands the page of benchmarks"
+
+
+def _everything(_control: Control, _verb: str, _server: str = "") -> str | None:
+    """Unlocked."""
+    return None
+
+
+async def test_swap_has_a_key_and_starts_the_arm_that_is_not_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        monkeypatch.setattr(Control, "can", _everything)
+        await pilot.press("a")
+        await asked(app, pilot)
+        assert "swap kimi-eagle3" in text(app)
+        await press(app, pilot, "ctrl+s")
+        assert [(verb, server) for verb, server, _ in stage.control.done] == [
+            ("swap", "kimi-eagle3")
+        ]
+
+
+async def test_a_step_that_must_be_unlocked_first_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+    stage.server("base", standing=Standing.IDLE)
+    pair = ((c("NCCL_PROTO"), c("LL")),)
+    stage.emit(EnvRead(c("base"), c("wanted"), Completeness.WHOLE, pair))
+    stage.emit(EnvRead(c("base"), c("launcher"), Completeness.WHOLE, (), 1234))
+    async with staged(stage) as (app, pilot):
+        assert "U r  restart it with its profile" in text(app)
+        monkeypatch.setattr(Control, "can", _everything)
+        stage.manual.advance(1)
+        await look(app, pilot)
+        assert "U r" not in text(app)

@@ -27,6 +27,7 @@ _OF_MODE: Mapping[str, Sequence[_Entry]] = {
         (("bench",), "bench"),
         (("compare",), "compare"),
         (("restart",), "restart"),
+        (("swap",), "swap arms"),
     ),
     "mode.logs": (
         (("logs.filter",), "filter"),
@@ -54,10 +55,10 @@ _OF_MODE: Mapping[str, Sequence[_Entry]] = {
 }
 """What each screen is for."""
 _LAST: Sequence[_Entry] = (
-    (("logs.follow",), "follow"),
-    (("logs.pause",), "pause"),
     (("view.palette",), "palette"),
     (("unlock",), "unlock"),
+    (("logs.follow",), "follow"),
+    (("logs.pause",), "pause"),
     (("health",), "ask health"),
     (("marker",), "mark"),
     (("view.maximise",), "maximise"),

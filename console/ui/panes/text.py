@@ -34,15 +34,17 @@ class Text(Pane):
         self._first = 0
         self._lines: Sequence[Spans] = ()
         self._state: Spans = ()
+        self._about: Spans = ()
         self.title = self._named
 
     def show(self, sight: Sight) -> None:
         """Nothing of its own: whoever owns it puts its lines."""
 
-    def put(self, lines: Sequence[Spans], state: Spans = ()) -> None:
-        """Show these lines; `state` stands at the right of the frame."""
+    def put(self, lines: Sequence[Spans], state: Spans = (), about: str = "") -> None:
+        """Show these lines; in the frame `about` follows the title, `state` stands at the right."""
         before = (self._lines, self._first)
         self._lines, self._state = lines, state
+        self._about = (Span(about, Role.DIM),) if about else ()
         self._settle()
         if before != (self._lines, self._first):
             self.refresh_rows()
@@ -82,4 +84,4 @@ class Text(Pane):
         if below > 0:
             hidden.append(f"{below:,} below")
         more = (Span(" · ".join(hidden), Role.DIM),) if hidden else self._state
-        self.entitle(self._named, more)
+        self.entitle((*self._named, *self._about), more)

@@ -15,6 +15,7 @@ from console.model.verbs import VERBS
 from console.render.advice import Step, env_problems, next_steps
 from console.render.keys import key_name
 from console.render.results import progress_lines, verdict_head, verdict_reasons, wrapped
+from console.ui.acting import permitting
 from console.ui.panes.pane import Pane
 from console.ui.sight import Sight
 from console.ui.theme import Ink
@@ -78,8 +79,12 @@ class Verdict(Pane):
         lacks = tuple(
             line for told in env_problems(state) for line in wrapped("✗ ", told, room, Role.ERROR)
         )
-        refusal = cast("ConsoleApp", self.app).refusal
-        steps = [step for step in next_steps(state, sight.server) if refusal(step[0]) is None]
+        app = cast("ConsoleApp", self.app)
+        steps = [
+            step
+            for step in next_steps(state, sight.server)
+            if app.refusal(step[0]) is None or permitting(app, step[0])
+        ]
         return head, reasons, lacks, self._steps(steps[:_MOST_STEPS])
 
     def _steps(self, steps: list[Step]) -> tuple[Spans, ...]:
@@ -90,11 +95,13 @@ class Verdict(Pane):
         return tuple(found)
 
     def _named(self, verb: str) -> str:
-        """Its first key, else the palette's and its name there."""
-        keys = cast("ConsoleApp", self.app).keys
-        if own := keys[verb].split(",")[0]:
-            return key_name(own)
-        return f"{key_name(keys['view.palette'])} {VERBS[verb].title.lower()}"
+        """Its first key, else the palette's and its name there; before it what permits it."""
+        app = cast("ConsoleApp", self.app)
+        own = app.keys[verb].split(",")[0]
+        title = VERBS[verb].title.lower()
+        name = key_name(own) if own else f"{key_name(app.keys['view.palette'])} {title}"
+        permits = permitting(app, verb) if app.refusal(verb) is not None else ""
+        return f"{permits} {name}" if permits else name
 
     def _put(self) -> None:
         """What is wanted most in the room there is, and how much is left out."""

@@ -115,7 +115,8 @@ class Bench(ModeScreen, inherit_bindings=False):
         stand(self.above, top is None or top in upper)
         stand(self.below, top is None or top in lower)
         roomy = self.size.height >= 36 if wide else self._upper is self.chart
-        tall(self.above, None if top in upper else min(15, self.size.height // 2) if roomy else 7)
+        half, third = self.size.height // 2, self.size.height // 3
+        tall(self.above, None if top in upper else min(max(15, third), half) if roomy else 7)
 
     @property
     def _narrow(self) -> tuple[Pane, Pane]:

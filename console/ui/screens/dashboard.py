@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from textual.containers import Horizontal
 from textual.geometry import Size
@@ -29,6 +30,9 @@ from console.ui.panes.verdict import Verdict
 from console.ui.screens.mode_screen import ModeScreen, Moves, stand, tall
 from console.ui.sight import Sight
 from console.ui.theme import Ink
+
+if TYPE_CHECKING:
+    from console.ui.app import ConsoleApp
 
 SMALLEST = Size(60, 20)
 _ACT = {True: 7, False: 4}
@@ -103,13 +107,34 @@ class Dashboard(ModeScreen, inherit_bindings=False):
             "servers.up": partial(servers.move, -1),
             "servers.down": partial(servers.move, 1),
             **of_log,
+            "logs.open": partial(self._open, of_log["logs.open"]),
             "logs.page_up": partial(scroll, "logs.page_up", detail.scroll_pages, -1),
             "logs.page_down": partial(scroll, "logs.page_down", detail.scroll_pages, 1),
             "logs.line_up": partial(scroll, "logs.line_up", detail.scroll_lines, -1),
             "logs.line_down": partial(scroll, "logs.line_down", detail.scroll_lines, 1),
             "view.detail": self.toggle_detail,
             **self.between_panes(),
+            "view.next": partial(self._turn, self.focus_next),
+            "view.previous": partial(self._turn, self.focus_previous),
         }
+
+    def _open(self, line: Callable[[], object]) -> None:
+        """The log line pointed at; else what stands behind the focused pane."""
+        if self.log_pane.cursor.number is not None:
+            line()
+        elif self.focused is self.servers:
+            self.toggle_detail()
+        elif self.focused in (self.chart, self.verdict):
+            cast("ConsoleApp", self.app).action_verb("mode.bench")
+        else:
+            line()
+
+    def _turn(self, to: Callable[[type[Pane]], object]) -> None:
+        """To another pane; a line of the log is no longer pointed at where that is not the log."""
+        to(Pane)
+        if self.focused is not self.log_pane and self.log_pane.cursor.number is not None:
+            self.log_pane.cursor.drop()
+            self.log_pane.again()
 
     def _arrange(self) -> None:
         """Heights for this size: rows of servers first, the log takes what is left."""
@@ -152,4 +177,4 @@ class Dashboard(ModeScreen, inherit_bindings=False):
 
 def _results_lines(height: int) -> int:
     """Lines for what was measured on a screen so high: the log keeps the greater part."""
-    return 13 if height >= 40 else max(2, (height - 18) // 3)
+    return max(13, height // 4) if height >= 40 else max(2, (height - 18) // 3)

@@ -157,8 +157,8 @@ class Environment(ModeScreen, inherit_bindings=False):
         self._put_truth(sight.server, server)
         found = finding_lines(findings(server, sight.state), self.findings.room)
         none: Sequence[Spans] = ((Span("Nothing to say.", Role.DIM),),)
-        about = _said(findings_title(server), self.findings.room)
-        self.findings.put((*about, *(found or none)))
+        about = findings_title(server).removeprefix("Findings")
+        self.findings.put(found or none, about=about)
         lines = matter_lines(server, self.matter.room)
         self.matter.put(lines)
         most = 4 if self.size.height >= _HIGH else 2
