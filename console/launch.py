@@ -106,8 +106,6 @@ def defect(error: BaseException, masks: Masks | None = None) -> Exit:
 
 
 async def _chosen(use: _Use) -> Exit:
-    from console.store.fleet import find_fleet
-
     asyncio.get_running_loop().set_exception_handler(use.note)
     options = use.options
     settings = load_settings()
@@ -117,6 +115,8 @@ async def _chosen(use: _Use) -> Exit:
     if options.demo:
         with _lab(options) as lab:
             return await _live(use, lambda: _scene(lab))
+    from console.store.fleet import find_fleet
+
     if options.script is None and find_fleet(options.fleet) is None:
         return await _first_run(use)
     return await _live(use, lambda: _fleet(options))
@@ -215,10 +215,15 @@ async def _interactive(
 
 def _asker() -> Asker:
     """Who asks a person: lines where nothing can be drawn, else dialogs."""
-    from console.plain.watching import in_lines
+    from console.plain.dumb import draws_nothing
+
+    if draws_nothing():
+        from console.plain.prompts import Prompts
+
+        return Prompts()
     from console.ui.ask import Dialogs
 
-    return in_lines() or Dialogs()
+    return Dialogs()
 
 
 async def _shown(
@@ -230,10 +235,10 @@ async def _shown(
     first_run: bool = False,
 ) -> Exit:
     """On the screen, or in lines, as the one who asks does."""
-    from console.plain.prompts import Prompts
+    from console.ui.ask import Dialogs
 
     clock, settings = SystemClock(), use.settings
-    if isinstance(asker, Prompts):
+    if not isinstance(asker, Dialogs):
         from console.plain.watching import watch
 
         return await watch(opening, clock, settings.pace, settings.zone, asker)

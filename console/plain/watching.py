@@ -22,18 +22,10 @@ from console.model.waiting import sleep_or
 from console.plain.prompts import Prompts
 from console.plain.telling import Telling
 
-DUMB = ("", "dumb", "unknown")
 NOTE = (
     'spec-console: TERM is "{}": nothing can be drawn, so what happens is told in lines; '
     "ctrl+c leaves. Measuring and changing: --script FILE"
 )
-
-
-def in_lines() -> Prompts | None:
-    """Who asks where there is a person at a terminal and nothing can be drawn; else None."""
-    streams = (sys.__stdin__, sys.__stdout__, sys.__stderr__)
-    there = all(stream is not None and stream.isatty() for stream in streams)
-    return Prompts() if there and os.environ.get("TERM", "") in DUMB else None
 
 
 async def watch(

@@ -146,3 +146,22 @@ def test_the_screen_of_a_replay_loads_no_wire() -> None:
     modules = loaded("import console.ui.run, console.control.replay, console.launch")
     assert "textual" in modules
     assert not modules & {"asyncssh", "httpx", "httpcore", "plotext", "prometheus_client"}
+
+
+def test_the_first_paint_waits_for_nothing_that_draws_no_screen() -> None:
+    program = """
+import console.ui.run as front
+from console import launch
+from console.cli import parser
+from console.model.exits import Exit, NotStarted
+async def painted(*_, **__):
+    raise NotStarted(Exit.OK, "")
+front.run = painted
+assert launch.launch(parser().parse_args(sys.argv[1:])) is Exit.OK
+"""
+    story = CONSOLE.parent / "sample_sessions" / "story.toml"
+    modules = loaded(program, "--replay", str(story))
+    assert "console.ui.screens.opening" in modules
+    rooms = {name.split(".")[1] for name in modules if name.startswith("console.")}
+    assert not rooms - {"model", "store", "plain", "render", "ui", "lab", "cli", "launch"}
+    assert not modules & {"asyncssh", "httpx", "httpcore", "plotext", "prometheus_client"}
