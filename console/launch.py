@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 from console.lab.child import LabChild, NoLab
 from console.model.clock import SystemClock
 from console.model.exits import Exit, NotStarted
+from console.plain.dumb import draws_nothing
 from console.store.folders import keep_state_in, state_restored
 from console.store.preferences import Settings
 from console.store.settings import load_settings
 from console.store.toml import BadFile
+from console.ui.ask import Dialogs
 
 if TYPE_CHECKING:
     from console.control.live import Live
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from console.control.replay import Replay
     from console.model.mask import Masks
     from console.plain.prompts import Prompts
-    from console.ui.ask import Dialogs
 
     Asker = Dialogs | Prompts
     Staging = Callable[[], Awaitable[Stage]]
@@ -215,14 +216,10 @@ async def _interactive(
 
 def _asker() -> Asker:
     """Who asks a person: lines where nothing can be drawn, else dialogs."""
-    from console.plain.dumb import draws_nothing
-
     if draws_nothing():
         from console.plain.prompts import Prompts
 
         return Prompts()
-    from console.ui.ask import Dialogs
-
     return Dialogs()
 
 
@@ -235,8 +232,6 @@ async def _shown(
     first_run: bool = False,
 ) -> Exit:
     """On the screen, or in lines, as the one who asks does."""
-    from console.ui.ask import Dialogs
-
     clock, settings = SystemClock(), use.settings
     if not isinstance(asker, Dialogs):
         from console.plain.watching import watch
