@@ -129,7 +129,7 @@ async def _bench(options: Namespace) -> Exit:
             telling.close()
         benches = list(live.timeline.state.benches.values())
     if not benches:
-        print(f"spec-console: {plain(outcome.text)}", file=sys.stderr)
+        print(f"spec-console: {server}: {plain(outcome.text)}", file=sys.stderr)
     elif options.json:
         first, *rest = [as_json(bench, outcome) for bench in benches]
         more: dict[str, object] = {"against": rest[0]} if rest else {}

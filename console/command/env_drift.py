@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from console.command.env_given import shown
 from console.command.env_live import Look, checked, given_fleet, looking
 from console.model.exits import Exit
 from console.model.failure import WireError
@@ -63,7 +64,7 @@ async def _look(look: Look, server: str, accept: bool) -> Answer:
     try:
         process = await look.watch.environs.read(server)
     except WireError as error:
-        return Answer(server, error.kind.exit, plain(Clean(error.why)))
+        return Answer(server, error.kind.exit, shown(error.told))
     if process.pid is None:
         # A server that is not up lost nothing: its slot may hold the other arm.
         return Answer(server, Exit.OK, f"not read: {plain(process.why)}")

@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> Exit:
     try:
         files = asyncio.run(_search(host, options.folder, bounds))
     except WireError as error:
-        raise NotStarted(error.kind.exit, shown(error.why)) from error
+        raise NotStarted(error.kind.exit, shown(f"{host.name}: {error.told}")) from error
     for imported in files.imported:
         if options.json:
             print(json.dumps(_as_json(imported, host.name)))

@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> Exit:
             try:
                 await look.watch.environs.read(server)
             except WireError as error:
-                raise NotStarted(error.kind.exit, f"{server}: {error.why}") from error
+                raise NotStarted(error.kind.exit, f"{server}: {error.told}") from error
             if not options.no_log:
                 await _read_log(look, server)
             return look.timeline.state

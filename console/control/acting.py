@@ -76,7 +76,7 @@ class Acts:
             refused = self._refused(name, verb, server, str(error))
             return replace(refused, lines=tuple(self.clean(line) for line in error.lines))
         except WireError as error:
-            return Outcome(error.kind.exit, self.clean(f"{verb}: {error}"))
+            return Outcome(error.kind.exit, self.clean(f"{verb}: {error.told}"))
         finally:
             self._busy.discard(host)
             self.guard.touch()

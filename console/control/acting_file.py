@@ -90,6 +90,7 @@ async def write_file(acts: Acts, act: str, server: str, given: Mapping[str, Argu
     held = await launcher.lock(act, f"{acts.who} since {since}: envfile {server}")
     if held is not None:
         raise Refused(held_by(held))
+    host.holding = True
     try:
         fields = {"host": host.wire.host.name, "verb": "envfile", "server": server}
         fields["file"] = request.path

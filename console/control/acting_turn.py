@@ -72,6 +72,8 @@ class Turn:
             confirmed = await acts.guard.confirm(
                 acts.ask, request.verb, request.server, detail, look.reasons(request)
             )
+        # From here on a cut link may leave something behind, so it is waited for.
+        self.commands.holding = True
         try:
             await self._lock()
         except HostRefused as error:

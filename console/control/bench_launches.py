@@ -89,7 +89,7 @@ class Launches:
                 return self.acts.refuse("bench", next(iter(self.plans)), str(error))
             code, why = Exit.GUARD, str(error)
         except WireError as error:
-            code, why = error.kind.exit, f"{error.kind.value}: {error.why}"
+            code, why = error.kind.exit, f"{error.kind.value}: {error.told}"
         except _Over as error:
             code, why = error.code, str(error)
         except asyncio.CancelledError:

@@ -176,7 +176,7 @@ class Benches:
                     for one in arms:
                         emit(one.finished(CANCELLED))
         except WireError as error:
-            return self._told(error.kind.exit, f"{error.kind.value}: {error.why}")
+            return self._told(error.kind.exit, f"{error.kind.value}: {error.told}")
         except OtherArm as error:
             return self._told(Exit.GUARD, str(error))
         benches = [one.bench for one in arms]

@@ -66,7 +66,7 @@ async def read_now(
     try:
         await watch.environs.read(server)
     except WireError as error:
-        return Outcome(error.kind.exit, clean(f"{server}: {error.why}", masks))
+        return Outcome(error.kind.exit, clean(f"{server}: {error.told}", masks))
     return env_outcome(timeline.state, watch.fleet, server, given, masks)
 
 

@@ -34,7 +34,7 @@ async def topology_now(watch: Watch, server: str, masks: Masks) -> Outcome:
     try:
         found = await watch.asking.read_topology(server)
     except WireError as error:
-        return Outcome(error.kind.exit, clean(error.why, masks))
+        return Outcome(error.kind.exit, clean(error.told, masks))
     if isinstance(found, str):
         return topology_outcome(None, clean(found, masks))
     return topology_outcome(found, NOTHING)

@@ -58,7 +58,7 @@ async def probe(
     except Refused as error:
         return Outcome(Exit.GUARD, clean(f"{server}: {error}", masks))
     except WireError as error:
-        return Outcome(error.kind.exit, clean(f"{server}: {error.why}", masks))
+        return Outcome(error.kind.exit, clean(f"{server}: {error.told}", masks))
     mark = "" if ground.gpus else NO_GPU
     hidden = ask.hidden or ground.hidden or HIDDEN
     source = "given" if ask.hidden else "config.json" if ground.hidden else "assumed"
@@ -71,7 +71,7 @@ async def probe(
         try:
             timings.append(await watch.all_reduces.time(server, ground, ask, name, env))
         except WireError as error:
-            return Outcome(error.kind.exit, clean(f"{server}: {error.why}", masks))
+            return Outcome(error.kind.exit, clean(f"{server}: {error.told}", masks))
     return _outcome(server, timings, masks)
 
 

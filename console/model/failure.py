@@ -25,6 +25,8 @@ class Failure(StrEnum):
     KEY_CHANGED = "host key changed"
     AUTH = "not authenticated"
     LINK_LOST = "link lost"
+    NO_LINK = "no link"
+    """The host itself is not reached: says nothing of what would answer there."""
     NO_CHANNEL = "no channel"
     CONFIG = "ssh configuration"
     MISSING = "missing"
@@ -46,6 +48,7 @@ _EXITS: dict[Failure, Exit] = {
     Failure.KEY_CHANGED: Exit.UNREACHABLE,
     Failure.AUTH: Exit.UNREACHABLE,
     Failure.LINK_LOST: Exit.UNREACHABLE,
+    Failure.NO_LINK: Exit.UNREACHABLE,
     Failure.CONFIG: Exit.UNREACHABLE,
 }
 
@@ -64,3 +67,8 @@ class WireError(Exception):
         self.kind = kind
         self.why = why
         self.detail = detail
+
+    @property
+    def told(self) -> str:
+        """All of it in one line: what and where first, what to do next last."""
+        return "; ".join((self.why, *self.detail))

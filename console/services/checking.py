@@ -32,16 +32,6 @@ NEEDED = ("sh", "stat", "tail", "head", "dd", "cat", "wc", "sleep")
 PYTHON = "python3"
 AWK = "awk"
 
-_MENDS = {
-    Failure.NO_HOST: "check HostName of this alias in the ssh configuration",
-    Failure.REFUSED: "nothing listens there: is sshd up, and is the port right?",
-    Failure.TIMEOUT: "no answer in time: a firewall, a wrong address, or a VPN that is not up",
-    Failure.KEY_UNKNOWN: "compare the fingerprint with the host's, then connect once with ssh",
-    Failure.KEY_CHANGED: "the host shows another key than before: find out why first",
-    Failure.AUTH: "this login is refused: is the key loaded (ssh-add -l), is the user right?",
-    Failure.CONFIG: "mend the entry of this alias in the ssh configuration",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -77,8 +67,9 @@ async def reached(wire: Wire, deadline_s: float) -> Check:
     try:
         done = await wire.run(name_argv(), deadline_s=deadline_s)
     except WireError as error:
-        mend = "; ".join(error.detail) or _MENDS.get(error.kind, "")
-        return Check(name, False, f"{error.kind.value}: {error.why}", mend, Exit.UNREACHABLE)
+        told = error.why.removeprefix(f"{name}: ")
+        told = told if error.kind is Failure.NO_LINK else f"{error.kind.value}: {told}"
+        return Check(name, False, told, "; ".join(error.detail), Exit.UNREACHABLE)
     if done.code != 0:
         told = f"a command ended with {done.code}: {_text(done.err)}"
         return Check(name, False, told, "the login shell must run sh", Exit.UNREACHABLE)

@@ -32,7 +32,7 @@ from console.transport.wire import Use, Wire
 T = TypeVar("T")
 
 _NUMBER = re.compile(r"\d{1,20}")
-_LOST = (Failure.LINK_LOST, Failure.REFUSED, Failure.NO_HOST, Failure.TIMEOUT, Failure.NO_CHANNEL)
+_LOST = (Failure.LINK_LOST, Failure.NO_LINK, Failure.TIMEOUT, Failure.NO_CHANNEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,12 @@ class Sent(StrEnum):
 
 @dataclass(slots=True)
 class HostCommands:
-    """Commands of an act on one host; a lost link is waited for and the command given again.
-
-    Every command given through `run` must be safe to repeat.
+    """Commands on one host. Where an act holds the host, a lost link is waited for and the command
+    given again: every command given through `run` must be safe to repeat.
 
     Attributes:
         waits: told once for each loss, with what is waited for.
+        holding: an act that changes the host is under way; otherwise a lost link ends it at once.
     """
 
     wire: Wire
@@ -115,23 +115,24 @@ class HostCommands:
     pace: Pace
     masks: Masks
     waits: Callable[[str], None] = field(default=lambda _text: None)
+    holding: bool = False
 
     async def run(self, argv: list[str], stdin: bytes = b"") -> list[str]:
         """The lines it printed, once it has printed its `@end`.
 
         Raises:
-            WireError: the host cannot be reached for `act_link_s`, or the command failed.
+            WireError: the host is not reached, in an act for `act_link_s`, or the command failed.
         """
         return await self.again(lambda: self._once(argv, stdin))
 
     async def again(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do it until no lost link comes between."""
+        """Do it, in an act until no lost link comes between."""
         told_us: int | None = None
         while True:
             try:
                 return await work()
             except WireError as error:
-                if error.kind not in _LOST:
+                if not self.holding or error.kind not in _LOST:
                     raise
                 now_us = self.clock.now_us()
                 if told_us is None:

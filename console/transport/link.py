@@ -20,7 +20,21 @@ _LOOKS = 2.5
 """How often within a keepalive a suspended machine is looked for."""
 _ASLEEP = 2.0
 """How many keepalives must be missing."""
+_OUTSIDE = (Failure.REFUSED, Failure.NO_HOST, Failure.TIMEOUT, Failure.CLOSED)
+"""What a server behind the link may do as well: its refusal is never to be taken for the host's."""
 _STUBBORN = (Failure.KEY_UNKNOWN, Failure.KEY_CHANGED, Failure.AUTH, Failure.CONFIG)
+
+
+_MENDS = {
+    Failure.NO_HOST: "check HostName of this alias in the ssh configuration",
+    Failure.REFUSED: "nothing listens there: is sshd up, and is the port right?",
+    Failure.TIMEOUT: "a firewall, a wrong address, or a VPN that is not up?",
+    Failure.CLOSED: "sshd, or what stands before it, turned this away: see its log on the host",
+    Failure.KEY_UNKNOWN: "compare the fingerprint with the host's, then connect once with ssh",
+    Failure.KEY_CHANGED: "the host shows another key than before: find out why first",
+    Failure.AUTH: "is the key loaded (ssh-add -l), and is the user right?",
+    Failure.CONFIG: "mend the entry of this alias in the ssh configuration",
+}
 
 
 class Dialled(Protocol):
@@ -66,9 +80,10 @@ class Dialler(Protocol[D_co]):
 
 
 class Link(Generic[D]):
-    """The connection of one wire; begins when first asked for."""
+    """The connection of one wire; begins when first asked for. `place` names it in errors."""
 
-    def __init__(self, dialler: Dialler[D], clock: Clock, pace: Pace) -> None:
+    def __init__(self, place: str, dialler: Dialler[D], clock: Clock, pace: Pace) -> None:
+        self._place = place
         self._clock = clock
         self._pace = pace
         self._dialler = dialler
@@ -172,7 +187,12 @@ class Link(Generic[D]):
             try:
                 dialled = await self._dialler.dial()
             except WireError as error:
+                if not error.detail and error.kind in _MENDS:
+                    error = WireError(error.kind, error.why, (_MENDS[error.kind],))
                 self._failure = error
+                if error.kind in _OUTSIDE:
+                    why = f"{self._place}: {error.why}"
+                    self._failure = WireError(Failure.NO_LINK, why, error.detail)
                 await self._say(LinkSeen(LinkState.REFUSED, error.kind, error.why, error.detail))
                 if self._dialler.asked:
                     await self._now.wait()

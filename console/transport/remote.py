@@ -58,7 +58,7 @@ class RemoteWire:
 
     def __init__(self, host: Host, dialler: Dialler[Connected], clock: Clock, pace: Pace) -> None:
         self._host = host
-        self._link = Link(dialler, clock, pace)
+        self._link = Link(f"ssh {host.ssh}", dialler, clock, pace)
         self._channels = {use: asyncio.Semaphore(count) for use, count in CHANNELS.items()}
         self._mark = f"spec-console-{secrets.token_hex(8)}"
 
@@ -76,6 +76,8 @@ class RemoteWire:
         use: Use = Use.READ,
         outside: bool = False,
     ) -> Done:
+        # Connecting has its own deadline, in which the time that a person takes does not count.
+        await self._link.ready()
         try:
             async with asyncio.timeout(deadline_s), self._channels[use]:
                 words = argv if stdin else guarded(argv)

@@ -50,7 +50,7 @@ async def dial(host: str, port: int) -> Connection:
     """Connect.
 
     Raises:
-        WireError: NO_HOST, REFUSED, or CLOSED for anything else the system says.
+        WireError: NO_HOST, REFUSED, TIMEOUT or CLOSED.
     """
     try:
         return Connection(*await asyncio.open_connection(host, port))
@@ -64,6 +64,8 @@ def unreachable(error: OSError, where: str) -> WireError:
         return WireError(Failure.NO_HOST, f"no such host: {where} ({error.strerror})")
     if isinstance(error, ConnectionRefusedError) or "refused" in str(error).lower():
         return WireError(Failure.REFUSED, "connection refused")
+    if isinstance(error, ConnectionResetError | ConnectionAbortedError | BrokenPipeError):
+        return WireError(Failure.CLOSED, f"{where} closed the connection")
     if isinstance(error, TimeoutError):
         return WireError(Failure.TIMEOUT, f"no answer from {where}")
     return WireError(Failure.NO_HOST, f"{where}: {error.strerror or error}")

@@ -94,7 +94,7 @@ class SshDialler:
         while True:
             start_us = self._clock.now_us()
             try:
-                with Meaning(client, alias):
+                with Meaning(client, alias, str(options.host)):
                     connection = await self._connect(alias, options, tunnel, client, keys)
                 return connection, client.connected_us - start_us
             except WireError as error:

@@ -16,11 +16,16 @@ _OTHERWISE = 'where ssh itself takes this file, give the host transport = "opens
 
 
 class Meaning:
-    """Turns what asyncssh raises while it connects into a WireError."""
+    """Turns what asyncssh raises while it connects into a WireError.
 
-    def __init__(self, client: Client, alias: str) -> None:
+    Args:
+        address: what the alias stands for, where the configuration was read.
+    """
+
+    def __init__(self, client: Client, alias: str, address: str = "") -> None:
         self._client = client
         self._alias = alias
+        self._address = address or alias
 
     def __enter__(self) -> None:
         return None
@@ -57,7 +62,7 @@ class Meaning:
             case asyncssh.Error():
                 return WireError(Failure.CLOSED, f"{self._alias}: {error.reason}")
             case OSError():
-                return unreachable(error, self._alias)
+                return unreachable(error, self._address)
             case ValueError():
                 return WireError(Failure.CONFIG, str(error))
             case _:

@@ -129,7 +129,8 @@ class Wire(Protocol):
     ) -> Done:
         """Run a command to its end, `Host.enter` before it unless it is to run `outside`.
 
-        A program that is not there is exit code 127, one that may not be run 126.
+        A program that is not there is exit code 127, one that may not be run 126. The deadline
+        counts from when the link is up.
 
         Raises:
             WireError: TIMEOUT past the deadline (the command is ended), TOO_LARGE when an output

@@ -88,7 +88,7 @@ class Laptop(ManualClock):
 async def linked(
     dialler: Dialler, clock: ManualClock, pace: Pace = PACE
 ) -> AsyncIterator[tuple[Link[Connection], list[LinkSeen]]]:
-    link = Link(dialler, clock, pace)
+    link = Link("ssh gpu", dialler, clock, pace)
     seen: list[LinkSeen] = []
 
     async def follow() -> None:
@@ -125,6 +125,18 @@ async def test_attempts_come_slower_and_slower_but_within_half_a_minute() -> Non
         most_s = min(0.5 * 2**attempt, 30)
         assert most_s / 2 <= pause_s <= most_s
     assert len(set(found)) > 6  # spread, or a fleet would knock all at once
+
+
+@pytest.mark.parametrize("kind", list(Failure))
+async def test_a_host_that_is_not_reached_is_never_taken_for_a_server_that_refuses(
+    kind: Failure,
+) -> None:
+    async with linked(Dialler(WireError(kind, "no")), ManualClock()) as (link, seen):
+        with pytest.raises(WireError) as caught:
+            await link.ready()
+        assert caught.value.kind not in (Failure.REFUSED, Failure.TIMEOUT, Failure.CLOSED)
+        await auntil(lambda: seen and seen[-1].state is LinkState.REFUSED)
+        assert (seen[-1].failure, seen[-1].detail) == (kind, caught.value.detail)
 
 
 @pytest.mark.parametrize("kind", [Failure.KEY_CHANGED, Failure.AUTH, Failure.CONFIG])

@@ -14,6 +14,7 @@ import pytest
 
 from console.model.ask import Ask, Nobody, Question
 from console.model.clock import Pace, SystemClock
+from console.model.exits import Exit
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
 from console.model.fleet import Wire as Way
@@ -214,10 +215,35 @@ async def test_a_refused_port_and_an_unknown_name(sshd: Sshd, tmp_path: Path, wi
     config.write_text(text.replace(f"Port {sshd.port}", f"Port {free_port()}"))
     async with wired(config) as wire:
         error = await refusal(wire)
-        assert (error.kind, error.why) == (Failure.REFUSED, "connection refused")
+        assert (error.kind, error.why) == (Failure.NO_LINK, "ssh rig: connection refused")
+        assert "is sshd up" in error.detail[0]
     config.write_text(text.replace("127.0.0.1", "no-such-host.invalid"))
     async with wired(config) as wire:
-        assert (await refusal(wire)).kind is Failure.NO_HOST
+        error = await refusal(wire)
+        assert error.kind is Failure.NO_LINK
+        assert "no-such-host.invalid" in error.why
+
+
+async def test_who_hangs_up_or_stays_silent_is_named_in_time(
+    sshd: Sshd, tmp_path: Path, wired: Wired
+) -> None:
+    closing = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    silent = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    config, text = tmp_path / "other", sshd.ssh_config.read_text()
+    pace = replace(Pace(), connect_deadline_s=2.0)
+    async with closing, silent:
+        for server, why, seen in (
+            (closing, "ssh rig: ", Failure.CLOSED),
+            (silent, "ssh rig: no connection within 2 s", Failure.TIMEOUT),
+        ):
+            port = server.sockets[0].getsockname()[1]
+            config.write_text(text.replace(f"Port {sshd.port}", f"Port {port}"))
+            async with wired(config, pace=pace) as wire:
+                error = await refusal(wire)
+                assert (error.kind, error.kind.exit) == (Failure.NO_LINK, Exit.UNREACHABLE)
+                assert error.why.startswith(why)
+                # The link itself says which it was: the host is not to be taken for its server.
+                assert (await until_state(wire, LinkState.REFUSED)).failure is seen
 
 
 async def test_not_let_in_and_nobody_to_ask(sshd: Sshd, wired: Wired) -> None:

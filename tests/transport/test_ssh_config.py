@@ -64,7 +64,7 @@ async def test_include_with_a_pattern_and_host_with_an_exception(
     async with wired(way, config, "right") as wire:
         with pytest.raises(WireError) as caught:
             await gets_in(wire)
-        assert caught.value.kind is Failure.NO_HOST
+        assert caught.value.kind is Failure.NO_LINK
 
 
 @pytest.mark.parametrize(
