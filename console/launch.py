@@ -144,7 +144,8 @@ async def _first_run(use: _Use) -> Exit:
                 case Chosen.DEMO:
                     return await _scene(stack.enter_context(_lab(use.options)))
                 case Chosen.ADDED:
-                    return await _fleet(use.options)
+                    hint = f"{first.path} is written: the other arm is added there"
+                    return replace(await _fleet(use.options), hints=(hint,))
                 case Chosen.LEAVE:
                     raise NotStarted(Exit.OK, "")
 

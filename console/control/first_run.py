@@ -30,8 +30,8 @@ AGAIN, GO_ON = "Another", "Go on all the same"
 LOCAL = "local"
 _ADD = "Add a server"
 
-Tell = Callable[[Clean, bool], None]
-"""Takes what was found, and whether that is good."""
+Tell = Callable[[Clean, bool | None], None]
+"""Takes what was found, and whether that is good; None of what is looked for."""
 
 
 class Chosen(StrEnum):
@@ -69,7 +69,7 @@ class FirstRun:
                     "Welcome to spec-console",
                     "There is no fleet file yet. What shall it be?",
                     (
-                        "The demo simulates three servers and the night of the 90 tok/s.",
+                        "The demo simulates two servers and the night of the 90 tok/s.",
                         "A server is added by four questions; nothing is changed on its host.",
                     ),
                     choices=(LEAVE, ADD, DEMO),
@@ -101,18 +101,20 @@ class FirstRun:
         from console.services.checking import Visit
 
         why: tuple[str, ...] = ()
+        offered = ""
         while True:
             text = f"1 of 4: alias of the host as ssh knows it, or {LOCAL} for this machine"
-            alias = await self._typed(text, why)
+            alias = await self._typed(text, why, offered)
             if alias is None:
                 return None
+            offered = alias
             if alias.startswith("-") or not alias or any(c.isspace() for c in alias):
-                why = (f'"{alias}" is no alias',)
+                why = (f'"{alias}" is no alias: one word was expected, such as gpu8',)
                 continue
             local = alias == LOCAL
             name = valid_name(alias)
             host = Host(name) if local else Host(name, Wire.ASYNCSSH, alias)
-            self._say(f"{alias}: connecting …", good=True)
+            self._say(f"{alias}: connecting …", good=None)
             visit = Visit(host, self.clock, self.pace, self.ask)
             check = await visit.reached()
             self._say(f"{alias}: {check.told}", good=check.good is True)
@@ -129,7 +131,7 @@ class FirstRun:
         process = await self._process(visit, number)
         model = found.model.rpartition("/")[2] if found is not None else ""
         suggested = valid_name(model or f"{alias or LOCAL}-{number}").lower()
-        name = await self._typed(f"3 of 4: name of the server; empty for {suggested}")
+        name = await self._name(suggested)
         if name is None:
             return None
         arm = await self.ask.ask(
@@ -143,17 +145,18 @@ class FirstRun:
         if arm is None:
             return None
         engine = found.engine.value if found is not None and found.engine is not None else "auto"
-        named = valid_name(name) if name else suggested
-        draft = Draft(alias, number, named, Arm(arm), engine)
+        draft = Draft(alias, number, name, Arm(arm), engine)
         return self._adopted(draft, process)
 
     async def _port(self, visit: Visit) -> tuple[int, Found | None] | None:
         """2: the port, and what answers there."""
         why: tuple[str, ...] = ()
+        offered = ""
         while True:
-            typed = await self._typed("2 of 4: port of the server, such as 8000", why)
+            typed = await self._typed("2 of 4: port of the server, such as 8000", why, offered)
             if typed is None:
                 return None
+            offered = typed
             if not typed.isdecimal() or not 1 <= int(typed) <= 65535:
                 why = (f'"{typed}" is no port: 1 to 65535 was expected',)
                 continue
@@ -163,7 +166,7 @@ class FirstRun:
             if check.good is not False:
                 return port, found
             choice = await self.ask.ask(
-                Question(_ADD, f"Port {port} does not answer.", (check.told, check.mend),
+                Question(_ADD, f"No server answers on port {port}.", (check.told, check.mend),
                          choices=(AGAIN, GO_ON))
             )  # fmt: skip
             if choice is None:
@@ -171,6 +174,17 @@ class FirstRun:
             if choice == GO_ON:
                 return port, None
             why = ()
+
+    async def _name(self, suggested: str) -> str | None:
+        """3: the server's name, as a fleet file takes it."""
+        why: tuple[str, ...] = ()
+        offered = suggested
+        while True:
+            name = await self._typed("3 of 4: name of the server", why, offered)
+            if name is None or (name and name == valid_name(name)):
+                return name
+            offered = valid_name(name) if name else suggested
+            why = (f'"{name}" is no name: letters, digits, dot, dash, underline were expected',)
 
     async def _process(self, visit: Visit, port: int) -> Process | None:
         try:
@@ -197,10 +211,10 @@ class FirstRun:
             draft.ssh, draft.port, draft.name, draft.arm, draft.engine, process.log, kept, cwd
         )
 
-    async def _typed(self, text: str, why: tuple[str, ...] = ()) -> str | None:
+    async def _typed(self, text: str, why: tuple[str, ...] = (), offered: str = "") -> str | None:
         detail = tuple(clean(line, self.masks) for line in why)
-        typed = await self.ask.ask(Question(_ADD, text, detail))
+        typed = await self.ask.ask(Question(_ADD, text, detail, offered=offered))
         return typed.strip() if typed is not None else None
 
-    def _say(self, text: str, *, good: bool) -> None:
+    def _say(self, text: str, *, good: bool | None) -> None:
         self.tell(clean(text, self.masks), good)

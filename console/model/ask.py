@@ -21,6 +21,7 @@ class Question:
         secret: the answer must not be shown while typed, nor kept.
         must_type: the answer counts only when it equals this text (a server's name).
         choices: the answers possible; the first is the safe one and is preselected.
+        offered: the answer of who types nothing; on a screen it stands in the field to be edited.
         deliberate: any but the safe answer counts only once there was time to read.
     """
 
@@ -30,6 +31,7 @@ class Question:
     secret: bool = False
     must_type: str | None = None
     choices: tuple[str, ...] = ()
+    offered: str = ""
     deliberate: bool = False
 
 

@@ -54,9 +54,9 @@ class Prompts:
             finally:
                 self.asking = False
 
-    def tell(self, text: str, good: bool) -> None:
-        """Say what was found between two questions."""
-        self._say(f"  {'+' if good else '!'} {plain(Clean(text))}")
+    def tell(self, text: str, good: bool | None) -> None:
+        """Say what was found between two questions, or with None what is looked for."""
+        self._say(f"  {'.' if good is None else '+' if good else '!'} {plain(Clean(text))}")
 
     async def _answer(self, question: Question) -> str | None:
         self._say(f"{plain(Clean(question.subject))}: {plain(Clean(question.text))}")
@@ -69,12 +69,16 @@ class Prompts:
             for number, choice in enumerate(choices[1:], 1):
                 self._say(f"  {number}  {choice}")
             self._say(f"A number, nothing for {choices[0]}:")
+        elif question.offered:
+            self._say(f"Nothing for {question.offered}, a dot to leave it:")
         typed = (await _in_thread(lambda: self._read(question.secret))).rstrip("\r\n")
         if name is not None:
             return _confirmed(question, typed)
         if choices:
             chosen = int(typed) if typed.isdecimal() else 0
             return choices[chosen] if chosen < len(choices) else choices[0]
+        if question.offered:
+            return None if typed == "." else typed or question.offered
         return typed or None
 
     def _say(self, text: str) -> None:

@@ -32,6 +32,9 @@ NEEDED = ("sh", "stat", "tail", "head", "dd", "cat", "wc", "sleep")
 PYTHON = "python3"
 AWK = "awk"
 
+_WHOLE = (Failure.NO_HOST, Failure.NO_LINK, Failure.KEY_UNKNOWN, Failure.KEY_CHANGED)
+"""Kinds whose reasons name them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -68,7 +71,7 @@ async def reached(wire: Wire, deadline_s: float) -> Check:
         done = await wire.run(name_argv(), deadline_s=deadline_s)
     except WireError as error:
         told = error.why.removeprefix(f"{name}: ")
-        told = told if error.kind is Failure.NO_LINK else f"{error.kind.value}: {told}"
+        told = told if error.kind in _WHOLE else f"{error.kind.value}: {told}"
         return Check(name, False, told, "; ".join(error.detail), Exit.UNREACHABLE)
     if done.code != 0:
         told = f"a command ended with {done.code}: {_text(done.err)}"

@@ -103,7 +103,7 @@ class _NetworkStream(httpcore.AsyncNetworkStream):
             self._asked = False
             if not b"HTTP/".startswith(data[:5]):
                 shown = data[:_SHOWN].splitlines()[0]
-                raise WireError(Failure.NOT_HTTP, f"not HTTP: {shown!r}")
+                raise WireError(Failure.NOT_HTTP, f'not HTTP: "{repr(shown)[2:-1]}"')
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from console.model.ask import Question
@@ -11,6 +12,7 @@ from console.model.verbs import VERBS
 from console.render.advice import swap_to
 from console.render.keys import key_names
 from console.render.label import label
+from console.store.draft import valid_name
 from console.stream.environment import wanted_of
 from console.ui.questions import NotUnderstood, arguments
 
@@ -59,7 +61,8 @@ async def _keep(console: ConsoleApp, server: str, file: str, plan: Outcome) -> N
     """Have the imported variables wanted for the server, as a profile: what is lost then shows."""
     lines = tuple(label(line) for line in plan.lines)
     text = f"Name of the profile that {server} is wanted to run with"
-    name = await console.dialogs.ask(Question(label(plan.text), text, lines))
+    offered = valid_name(PurePath(file).stem)
+    name = await console.dialogs.ask(Question(label(plan.text), text, lines, offered=offered))
     if not name:
         return
     given = {"name": name, "env": plan.results["env"], "origin": file}

@@ -220,8 +220,11 @@ class ConsoleApp(App[None]):
     def _show_question(self, question: Question, done: Answered) -> None:
         from console.ui.screens.act_dialog import dialog_for
 
+        dialog = dialog_for(question, self._clock)
+        # On the first run what was found so far stays in view above it.
+        dialog.set_class(self._first_run and not self.is_open, "low")
         # Questions come from tasks of services: the screen is pushed from the app's own.
-        self.call_later(lambda: self.push_screen(dialog_for(question, self._clock), done))
+        self.call_later(lambda: self.push_screen(dialog, done))
 
     def _themed(self, theme: ScreenTheme) -> None:
         self.ink = self.themes.ink(theme.name)

@@ -14,7 +14,7 @@ from console.model.ask import Question
 
 Answered = Callable[[str | None], None]
 Show = Callable[[Question, Answered], None]
-Tell = Callable[[str, bool], None]
+Tell = Callable[[str, bool | None], None]
 
 
 class Dialogs:
@@ -36,8 +36,9 @@ class Dialogs:
         self._next()
         return await answer
 
-    def tell(self, text: str, good: bool) -> None:
-        """Show what was found between two questions; nobody hears it without a screen."""
+    def tell(self, text: str, good: bool | None) -> None:
+        """Show what was found between two questions, or with None what is looked for; nobody hears
+        it without a screen."""
         if self._tell is not None:
             self._tell(text, good)
 

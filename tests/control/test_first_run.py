@@ -27,13 +27,14 @@ class Person:
 
     answers: list[str | None]
     asked: list[Question] = field(default_factory=list)
-    heard: list[tuple[str, bool]] = field(default_factory=list)
+    heard: list[tuple[str, bool | None]] = field(default_factory=list)
 
     async def ask(self, question: Question) -> str | None:
         self.asked.append(question)
-        return self.answers.pop(0)
+        answer = self.answers.pop(0)
+        return question.offered if answer == "" and question.offered else answer
 
-    def tell(self, text: str, good: bool) -> None:
+    def tell(self, text: str, good: bool | None) -> None:
         self.heard.append((text, good))
 
 
@@ -101,13 +102,14 @@ async def test_a_command_with_a_secret_is_not_taken_over(web: Callable[..., int]
 async def test_what_is_wrong_is_asked_again_with_the_reason() -> None:
     port = free_port()
     person = Person(
-        [ADD, "-F/etc", "local", "http", str(port), AGAIN, str(port), GO_ON, "later",
-         Arm.BASELINE.value]
+        [ADD, "-F/etc", "local", "http", str(port), AGAIN, str(port), GO_ON, "la ter",
+         "later", Arm.BASELINE.value]
     )  # fmt: skip
     run = run_of(person)
     assert await run.run() is Chosen.ADDED
     details = [question.detail for question in person.asked]
-    assert ('"-F/etc" is no alias',) in details
+    assert ('"-F/etc" is no alias: one word was expected, such as gpu8',) in details
+    assert ('"la ter" is no name: letters, digits, dot, dash, underline were expected',) in details
     assert ('"http" is no port: 1 to 65535 was expected',) in details
     refused = [question for question in person.asked if question.choices == (AGAIN, GO_ON)]
     assert len(refused) == 2
@@ -128,7 +130,8 @@ async def test_a_host_that_is_not_reached_says_how_to_mend_it() -> None:
     again = person.asked[2]
     assert again.detail
     assert any("no-such-host.invalid" in line for line in again.detail)
-    assert [good for _, good in person.heard] == [True, False]
+    assert again.offered == "no-such-host.invalid"
+    assert [good for _, good in person.heard] == [None, False]
 
 
 async def test_through_a_real_sshd(

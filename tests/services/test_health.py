@@ -122,7 +122,7 @@ async def test_a_real_server_from_refused_over_503_to_200_and_killed(
             rig.SSH_BANNER,
             None,
             Failure.NOT_HTTP,
-            "not HTTP: b'SSH-2.0-OpenSSH_9.2p1 Debian-2'",
+            'not HTTP: "SSH-2.0-OpenSSH_9.2p1 Debian-2"',
         ),
         (rig.CutBody(), 200, Failure.CLOSED, "200, but closed in the middle of its body"),
         (rig.NOTHING, None, Failure.CLOSED, "closed before it answered"),

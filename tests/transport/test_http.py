@@ -148,7 +148,7 @@ async def test_another_protocol_is_named(http: Http, scripted_http: ScriptedHttp
     scripted_http.default = rig.SSH_BANNER
     error = await failed(http, scripted_http.url)
     assert error.kind is Failure.NOT_HTTP
-    assert error.why == "not HTTP: b'SSH-2.0-OpenSSH_9.2p1 Debian-2'"
+    assert error.why == 'not HTTP: "SSH-2.0-OpenSSH_9.2p1 Debian-2"'
 
 
 async def test_random_bytes_are_not_http(http: Http, scripted_http: ScriptedHttp) -> None:

@@ -39,7 +39,7 @@ def test_a_server_is_added_by_the_keyboard_and_then_watched(tmp_path: Path) -> N
         terminal.wait_for("2 of 4")
         assert "✓ local: reached" in terminal.screen
         terminal.press(*str(port), "enter")
-        terminal.wait_for("does not answer")
+        terminal.wait_for("No server answers")
         terminal.press("tab", "enter")
         terminal.wait_for("3 of 4")
         terminal.press(*"tiny", "enter")

@@ -26,6 +26,8 @@ class Dialog(ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     Dialog { align: center middle; }
+    Dialog.low { align: center bottom; }
+    Dialog.low > Vertical { margin-bottom: 2; }
     Dialog > Vertical { width: 72; max-width: 100%; height: auto; max-height: 90%;
         border: round $primary; padding: 0 1; background: $surface; }
     Dialog Static { height: auto; }
@@ -56,7 +58,11 @@ class Dialog(ModalScreen[str | None]):
                 typed = Text(f"Type {safe(asked.must_type)} to go on.")
                 yield Static(typed, markup=False)
             if self._wants_text:
-                yield Input(password=asked.secret, id="answer", select_on_focus=False)
+                # What is offered is selected, so that typing takes its place.
+                offered = asked.offered
+                yield Input(
+                    offered, password=asked.secret, id="answer", select_on_focus=bool(offered)
+                )
             with Horizontal():
                 for place, choice in enumerate(asked.choices or (CANCEL, "OK")):
                     yield Button(Text(safe(choice)), id=f"choice-{place}", compact=True)

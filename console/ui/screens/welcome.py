@@ -25,6 +25,13 @@ _KEYS: Spans = tuple(
 )
 
 
+_MARKS = {
+    True: Span("✓ ", Role.GOOD),
+    False: Span("! ", Role.WARNING),
+    None: Span("◔ ", Role.STARTING),
+}
+
+
 class Welcome(Screen[None], inherit_bindings=False):
     """Words above, findings below."""
 
@@ -49,8 +56,8 @@ class Welcome(Screen[None], inherit_bindings=False):
         yield self.found
         yield foot
 
-    def tell(self, text: str, good: bool) -> None:
-        """One more thing was found."""
-        mark = Span("✓ ", Role.GOOD) if good else Span("! ", Role.WARNING)
+    def tell(self, text: str, good: bool | None) -> None:
+        """One more thing was found, or with None is looked for."""
+        mark = _MARKS[good]
         self._found.append((mark, Span(text)))
         self.found.put(tuple(self._found))
