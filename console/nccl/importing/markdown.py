@@ -7,11 +7,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from console.nccl.importing.detect import fragment_format
-from console.nccl.importing.found import MAX_DEPTH, NAME, PAIR, Context, Found, Item, State, restate
-from console.nccl.importing.prose import is_open, scan
+from console.nccl.importing.found import MAX_DEPTH, PAIR, Context, Found, Item, State, restate
+from console.nccl.importing.prose import forbids, scan
+from console.nccl.importing.said import said_by_line, said_within
+from console.nccl.importing.tables import Table
 
 _FENCE = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])?[ \t]*(`{3,}|~{3,})[ \t]*([^\s`{]*)")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ ]?)+")
@@ -20,21 +22,6 @@ _CODE = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)")
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|$)")
 _DASHES = re.compile(r"[\s|:>-]+")
 _SAME = frozenset({"log", "nccl.conf", "markdown"})
-_ASIDE = re.compile(r"\s*[（(][^（()）]*[)）]$")
-_CELLS = re.compile(r"(?<!\\)\|")
-_VALUE_HEAD = re.compile(
-    r"value|setting|set to|recommended|wert|einstellung|valeur|valor|valore|waarde|wartość|hodnota"
-    r"|значение|значення|取值|设置|設定|建议|推荐|值|値|값|설정",
-    re.IGNORECASE,
-)
-_DEFAULT_HEAD = re.compile(
-    r"default|standard|défaut|defecto|padrão|predefinito|умолчанию|默认|預設|既定|デフォルト|기본",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(
-    r"\s*(?:[-*+]|\d+[.)])?\s*[`*]*(NCCL_[A-Z0-9_]+)[`*]*\s*[:：]\s*"
-    r"(?:`([^`]+)`|\"([^\"]*)\"|([A-Za-z0-9_^=.,:-]+))[`*\s]*(?:[.。]|[(（].*)?$"
-)
 _PROMPT = re.compile(
     r"^(\s*)(?:\([\w.-]+\)\s*)?(?:[\w.-]+@[\w.-]+(?::|\s)[^$#%\n]{0,80}[$#%]|\$|%|❯|➜)\s+(?=\S)"
 )
@@ -56,13 +43,6 @@ _LANGUAGES = {
 _COMMANDISH = re.compile(r"\s*(export |setenv |env |docker |srun |mpirun |\$ |#|-e |NCCL_\w+=)")
 
 
-@dataclass(slots=True)
-class _Table:
-    """Which column of a table holds values: -1 unknown, None no table."""
-
-    column: int = -1
-
-
 class Reader:
     """One document."""
 
@@ -71,7 +51,7 @@ class Reader:
         self.first = first
         self.context = replace(context, loose=True)
         self.at = 0
-        self.table: _Table | None = None
+        self.table: Table | None = None
         self.commented = False
 
     def read(self) -> Iterator[Item]:
@@ -148,42 +128,15 @@ class Reader:
 
     def _table(self, row: str) -> Iterator[Item]:
         if self.table is None:
-            self.table = _Table(_value_column(_CELLS.split(row.strip().strip("|"))))
+            self.table = Table(row)
             yield from self._paragraph(row)
             return
         if "NCCL" not in row:
             return
-        cells = _CELLS.split(row.strip().strip("|"))
-        named = next((i for i, cell in enumerate(cells) if NAME.fullmatch(_bare(cell))), None)
-        column = self.table.column
-        if named is None:
-            yield from self._paragraph(row)
-            return
-        if column < 0 or column == named:
-            column = named + 1
-        if column < len(cells):
-            yield from self._cell(_bare(cells[named]), cells[column])
-        for cell in cells[named + 1 :]:
-            if PAIR.search(cell):
-                yield from self._paragraph(cell)
-
-    def _cell(self, name: str, cell: str) -> Iterator[Item]:
-        struck = _STRUCK.fullmatch(cell.strip()) is not None
-        coded = _CODE.search(cell)
-        value = coded[2].strip() if coded is not None else _bare(cell)
-        line = self.first + self.at
-        header = self.table is not None and self.table.column >= 0
-        if not value or value in ("-", "–", "—") or PAIR.search(value):
-            return
-        if coded is None and not header and re.search(r"\s", value):
-            return
-        value = _ASIDE.sub("", html.unescape(value))
-        if struck:
-            yield Found(name, State.OLD, (line,), value=value)
-        elif is_open(name, value) or (coded is None and re.search(r"\s", value)):
-            yield Found(name, State.UNRESOLVED, (line,), raw=value)
-        else:
-            yield Found(name, State.SET, (line,), value=value)
+        found, others = self.table.row(row, self.first + self.at)
+        yield from found
+        for text in others:
+            yield from self._paragraph(text)
 
     def _paragraph(self, row: str) -> Iterator[Item]:
         """A line of text; parts in <!-- --> are commented, also over several lines."""
@@ -248,14 +201,11 @@ def _line(row: str, line: int) -> Iterator[Found]:
         row = row.replace("\\_", "_")
     if "&" in row:
         row = html.unescape(row)
-    named = _NAMED.match(row)
-    if named is not None:
-        value = next(group for group in named.groups()[1:] if group is not None)
-        state = State.UNRESOLVED if is_open(named[1], value) else State.SET
-        if _is_plausible(value):
-            raw = value if state is State.UNRESOLVED else ""
-            yield Found(named[1], state, (line,), value="" if raw else value, raw=raw)
-            return
+    whole = said_by_line(row, line)
+    if whole:
+        yield from whole
+        return
+    yield from said_within(row, line)
     at = 0
     for struck in _STRUCK.finditer(row):
         yield from _spans(row[at : struck.start()], line)
@@ -265,11 +215,6 @@ def _line(row: str, line: int) -> Iterator[Found]:
     yield from _spans(row[at:], line)
 
 
-def _is_plausible(value: str) -> bool:
-    """After NAME: only a number or a word in capitals or with a digit counts as a value."""
-    return bool(re.fullmatch(r"-?[0-9]\S*|[A-Z][A-Za-z0-9_,]*|[\^=]?\w*\d[\w.,:]*", value))
-
-
 def _spans(text: str, line: int) -> Iterator[Found]:
     """Inline code by its own rules, the text around it by those of prose."""
     at = 0
@@ -277,21 +222,10 @@ def _spans(text: str, line: int) -> Iterator[Found]:
         if not PAIR.search(code[2]):
             continue
         yield from scan(text[at : code.start()], line)
-        yield from scan(code[2], line, code=True)
+        inside = scan(code[2], line, code=True)
+        yield from restate(inside, State.COMMENTED) if forbids(text, code.start()) else inside
         at = code.end()
     yield from scan(text[at:], line)
-
-
-def _bare(cell: str) -> str:
-    return cell.strip().strip("`*_ ").strip()
-
-
-def _value_column(cells: list[str]) -> int:
-    """The column whose head speaks of values and not of defaults, else -1."""
-    for at, cell in enumerate(cells):
-        if at and _VALUE_HEAD.search(cell) and not _DEFAULT_HEAD.search(cell):
-            return at
-    return -1
 
 
 def read_markdown(text: str, first: int, context: Context) -> Iterator[Item]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
 from console.nccl.importing.found import NAME, PLACEHOLDER, Found, State
 
@@ -18,7 +19,8 @@ _QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*)'")
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _FULL_WIDTH = r"\u3000-\u303f\uff01-\uff0f\uff1a-\uff1f\uff3b\uff3d\uff5b-\uff65"
 _OPEN = (
-    r"(?P<open><(?!/?(?:br|p|td|th|li|ul|code|b|i|tr|div|span|del|s|strong|em)\b)[^<>\n]{1,80}>"
+    r"(?P<open><(?!/)(?!(?:br|p|td|th|li|ul|ol|code|b|i|u|tr|div|span|del|ins|s|strong|em|kbd|tt|pre"
+    r"|mark|samp|sub|sup|small|a|font)\b)[^<>\n]{1,80}>"
     r"|\$\{[^\n{}]{0,200}(?:\$\{[^\n{}]{0,200}\}[^\n{}]{0,200})?\}|\$\([^\n]{0,400}?\)"
     r"|\{\{[^\n{}]{0,200}\}\})"
 )
@@ -32,6 +34,12 @@ _SMART = "“”„‟‘’«»‹›"
 _UNKNOWN = re.compile(r"[NXKM]")
 """A letter as sentences use it for any number."""
 
+_FORBIDS = re.compile(
+    r"\b(?:do not|don['’]t|never|must not|should(?: not|n['’]t)|avoid|nicht|niemals|ne pas)\b"
+    r"(?! (?:unset|remove|forget|drop|omit|change|touch))[^.,;:!?]{0,40}$"
+    r"|(?:不要|请勿|切勿|禁止|避免)[^。；，,]{0,12}$",
+    re.IGNORECASE,
+)
 _CHOICE = re.compile(r"[0-9]+(?:/[0-9]+)+")
 
 
@@ -45,8 +53,15 @@ def scan(text: str, line: int, *, code: bool = False, scope: str = "") -> Iterat
         if before and before in "\"'" and value.endswith(before) and not whole:
             value = value.removesuffix(before)
         if (value or whole) and not _in_address(text, found.start()):
-            yield _place(found[1], value, line, scope, whole)
+            one = _place(found[1], value, line, scope, whole)
+            forbidden = one.state is State.SET and forbids(text, found.start())
+            yield replace(one, state=State.COMMENTED) if forbidden else one
         found = _START.search(text, max(end, found.end()))
+
+
+def forbids(text: str, at: int) -> bool:
+    """Whether the words before a place say that what stands there is not to be done."""
+    return _FORBIDS.search(text, max(0, at - 80), at) is not None
 
 
 def _in_address(text: str, at: int) -> bool:

@@ -41,6 +41,7 @@ class Script:
         self.exported: set[str] = set()
         self.all_exported = False
         self.pending: dict[str, list[int]] = {}
+        self.unresolved: set[str] = set()
         self.ran = False
 
     def read(self, text: str, first: int = 1) -> list[Item]:
@@ -123,6 +124,8 @@ class Script:
     def _add(self, item: Item) -> None:
         if isinstance(item, Found) and item.why in NOT_EXPORTED:
             self.pending.setdefault(item.name, []).append(len(self.items))
+        elif isinstance(item, Found) and item.state is State.UNRESOLVED and not item.scope:
+            self.unresolved.add(item.name)
         self.items.append(item)
 
     def nested(self, text: str, line: int, context: Context) -> Iterator[Item]:
@@ -168,7 +171,7 @@ class Script:
             if isinstance(one, Found):
                 self.items[index] = replace(one, state=State.SET, why="")
                 self.exported.add(name)
-        if name not in self.exported:
+        if name not in self.exported and name not in self.unresolved:
             self._add(Found(name, State.UNRESOLVED, (line,), scope=context.scope, from_caller=True))
         self.exported.add(name)
 

@@ -96,7 +96,9 @@ def declare(shell: Shell, words: list[Word], context: Context, command: Command)
         if pair is not None and pair[0] in shell.exported:
             yield place(pair[0], pair[1], replace(context, via=""))
         elif pair is not None:
-            yield lost(pair[0], pair[1].text, (word.line,), NOT_EXPORTED[1])
+            one = place(pair[0], pair[1], replace(context, via=""))
+            is_set = one.state is State.SET
+            yield lost(one.name, one.value, one.lines, NOT_EXPORTED[1]) if is_set else one
 
 
 def set_(shell: Shell, words: list[Word], context: Context, _: Command) -> Iterator[Item]:
