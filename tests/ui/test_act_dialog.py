@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from textual import events
 from textual.widgets import Button, Input
 
 from console.model.ask import Question
@@ -74,6 +77,33 @@ async def test_the_name_is_typed_and_every_line_can_be_read() -> None:
         await auntil(lambda: not app.screen.query_one("#choice-1", Button).disabled)
         await pilot.press("enter")
         assert await answer.wait() == "Restart"
+
+
+@pytest.mark.parametrize("at_once", [9, 4, 2, 1])
+async def test_a_name_that_comes_at_once_keeps_its_letters_and_their_order(at_once: int) -> None:
+    stage = story()
+    async with staged(stage) as (app, pilot):
+        answer = app.run_worker(app.dialogs.ask(question("kimi-base")))
+        await auntil(lambda: "Type kimi-base" in text(app))
+        stage.manual.advance(1)
+        await auntil(lambda: not app.screen.query_one("#choice-1", Button).disabled)
+        for place, letter in enumerate("kimi-base", 1):
+            app.post_message(events.Key("minus" if letter == "-" else letter, letter))
+            if place % at_once == 0:
+                await asyncio.sleep(0)
+        await pilot.press("enter")
+        assert await answer.wait() == "Restart"
+
+
+async def test_a_name_that_is_pasted_goes_to_the_field() -> None:
+    async with staged(story()) as (app, pilot):
+        app.run_worker(app.dialogs.ask(question("kimi-base")))
+        await auntil(lambda: "Type kimi-base" in text(app))
+        app.post_message(events.Paste("kimi-base"))
+        field = app.screen.query_one("#answer", Input)
+        await auntil(lambda: field.value == "kimi-base")
+        await pilot.pause()
+        assert app.focused is field
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 20)])

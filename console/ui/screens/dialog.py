@@ -12,6 +12,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
@@ -19,6 +20,26 @@ from console.model.ask import Question
 from console.ui.theme import safe
 
 CANCEL = "Cancel"
+
+
+class Answer(Button):
+    """One of the answers; what is typed on it is meant for the field, where a name is asked for."""
+
+    def post_message(self, message: Message) -> bool:
+        """Hand on what is typed before it is in any queue, so that keys keep their order."""
+        dialog = self.screen if _typed(message) else None
+        if isinstance(dialog, Dialog) and dialog.question.must_type is not None:
+            field = dialog.query_one("#answer", Input)
+            dialog.set_focus(field)
+            return field.post_message(message)
+        return super().post_message(message)
+
+
+def _typed(message: Message) -> bool:
+    """Whether it is text, and no key that an answer obeys."""
+    if isinstance(message, events.Key):
+        return message.is_printable and message.key != "space"
+    return isinstance(message, events.Paste)
 
 
 class Dialog(ModalScreen[str | None]):
@@ -65,7 +86,7 @@ class Dialog(ModalScreen[str | None]):
                 )
             with Horizontal():
                 for place, choice in enumerate(asked.choices or (CANCEL, "OK")):
-                    yield Button(Text(safe(choice)), id=f"choice-{place}", compact=True)
+                    yield Answer(Text(safe(choice)), id=f"choice-{place}", compact=True)
 
     def _detail(self) -> ComposeResult:
         lines = "\n".join(safe(line) for line in self.question.detail)
@@ -77,17 +98,6 @@ class Dialog(ModalScreen[str | None]):
         first = "#choice-0" if confirms else "#answer"
         # At once: nothing else may have a key that was pressed early.
         self.set_focus(self.query_one(first))
-
-    def on_key(self, event: events.Key) -> None:
-        """A name may be typed right away: what is typed on an answer goes to the field."""
-        typed = event.character if event.is_printable else None
-        if self.question.must_type is None or typed is None or event.key == "space":
-            return
-        if isinstance(self.focused, Button):
-            field = self.query_one("#answer", Input)
-            field.focus()
-            field.insert_text_at_cursor(typed)
-            event.stop()
 
     def on_input_submitted(self) -> None:
         self._finish(1)
