@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
-from tests.rig.waiting import auntil, until
+from tests.rig.waiting import POLL_S, auntil, until
 
 Wanted = str | Callable[[str], bool]
 
@@ -29,7 +29,12 @@ def environment(env: Mapping[str, str] | None) -> dict[str, str]:
 
 
 class Screen(ABC):
-    """Something with text on it that can be waited for and that ends with its test."""
+    """Something with text on it that can be waited for and that ends with its test.
+
+    `poll_s`: seconds between two looks.
+    """
+
+    poll_s: ClassVar[float] = POLL_S
 
     @property
     @abstractmethod
@@ -45,7 +50,7 @@ class Screen(ABC):
 
         Raises DeadlineMissedError, showing the last screen, after `deadline_s` seconds.
         """
-        return until(lambda: self._met(wanted), deadline_s, _named(wanted)).text
+        return until(lambda: self._met(wanted), deadline_s, _named(wanted), self.poll_s).text
 
     async def await_for(self, wanted: Wanted, deadline_s: float = 10.0) -> str:
         """`wait_for` for async tests."""

@@ -22,6 +22,8 @@ from tests.rig.waiting import until
 class Tmux(Screen):
     """Runs `argv` in a tmux server of its own; the pane stays after the program has ended."""
 
+    poll_s = 0.05  # each look is a process
+
     def __init__(
         self,
         argv: Sequence[str],

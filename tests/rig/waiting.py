@@ -23,8 +23,10 @@ class DeadlineMissedError(AssertionError):
     """The condition did not come true in time; the text holds the last value."""
 
 
-def until(predicate: Callable[[], T], deadline_s: float = 30.0, what: str = "") -> T:
-    """Poll every 5 ms until `predicate()` is truthy and return that value.
+def until(
+    predicate: Callable[[], T], deadline_s: float = 30.0, what: str = "", poll_s: float = POLL_S
+) -> T:
+    """Poll until `predicate()` is truthy and return that value.
 
     Raises DeadlineMissedError, naming `what` and the last value, after `deadline_s` seconds.
     """
@@ -35,7 +37,7 @@ def until(predicate: Callable[[], T], deadline_s: float = 30.0, what: str = "") 
             return value
         if time.monotonic() >= end:
             raise DeadlineMissedError(_missed(what, deadline_s, value))
-        time.sleep(POLL_S)
+        time.sleep(poll_s)
 
 
 @overload
