@@ -34,7 +34,7 @@ STORY = "story"
 APIS: dict[str, Dialect | None] = {"own": None, "completions": "completions", "chat": "chat"}
 """How a server may be asked: in its engine's own way, or as clients of OpenAI's ask."""
 _MOST_PROMPTS = 8 * 1024 * 1024
-_LEVELS = {STORY: Level.STORY, **{level.value: level for level in Level}}
+LEVELS = {STORY: Level.STORY, **{level.value: level for level in Level}}
 
 
 class BadRequest(ValueError):
@@ -89,10 +89,10 @@ def read_plan(given: Mapping[str, Argument], arm: Arm, *, alone: bool = True) ->
 
 
 def _level(name: str) -> Level:
-    if name not in _LEVELS:
-        hint = nearest(name, _LEVELS) or f" (known: {one_of(_LEVELS)})"
+    if name not in LEVELS:
+        hint = nearest(name, LEVELS) or f" (known: {one_of(LEVELS)})"
         raise BadRequest(f'protocol: no protocol "{name}"{hint}')
-    return _LEVELS[name]
+    return LEVELS[name]
 
 
 def _whole(given: Mapping[str, Argument], name: str, usual: int, most: int) -> int:

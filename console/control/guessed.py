@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from console.bench.promptset import DEPTHS, KINDS
+from console.control.bench_request import AS_IS, DEPTH, LEVELS, PROMPTS, read_plan
 from console.model.text import plain
 from console.stream.run_events import BenchStarted
 
@@ -15,19 +17,23 @@ Value = str | int
 
 _UNTIL = re.compile(r"(log:/.+?/|[a-z]+): ")
 _HEALTH = re.compile(r"(/\S*) (\d{3}) in ")
-_PROTOCOL = re.compile(r"look|story|quick|confirmed")
+_LEVELS = {level.value: name for name, level in reversed(LEVELS.items())}
 
 
 def bench_given(started: BenchStarted) -> dict[str, Value]:
-    """The arguments of a benchmark, as far as its start tells them."""
+    """The arguments of a benchmark, as far as its start tells them and they are not the usual."""
     workload = {plain(name): plain(value) for name, value in started.workload}
-    found: dict[str, Value] = {}
-    if _PROTOCOL.fullmatch(started.protocol):
-        found["protocol"] = started.protocol
-    for name in ("runs", "tokens"):
-        number = whole(workload.get(name, ""))
-        if number:
-            found[name] = number
+    protocol = _LEVELS.get(plain(started.protocol), "")
+    usual = read_plan({"protocol": protocol} if protocol else {}, started.arm)
+    found: dict[str, Value] = {"protocol": protocol} if protocol else {}
+    for name, number in (("runs", usual.protocol.runs), ("tokens", usual.sampling.max_tokens)):
+        said = whole(workload.get(name, ""))
+        if said and said != number:
+            found[name] = said
+    if workload.get("prompts") in KINDS and workload["prompts"] != PROMPTS:
+        found["prompts"] = workload["prompts"]
+    if workload.get("depth") in (AS_IS, *DEPTHS) and workload["depth"] != DEPTH:
+        found["depth"] = workload["depth"]
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from math import ceil
 
 from console.control.guessed import Value, bench_given, step_given, whole
+from console.control.load_seen import LoadSeen
 from console.control.written import NotWritten, Written, referred, verb_of
 from console.model.clock import US_PER_S
 from console.model.text import Clean, plain
@@ -21,7 +22,7 @@ from console.session.journal import Journal
 from console.session.words import position
 from console.stream.codec import quote
 from console.stream.events import Event
-from console.stream.fact import Pairs, Standing
+from console.stream.fact import Pairs
 from console.stream.run_events import (
     ActFinished,
     ActRequested,
@@ -49,7 +50,6 @@ _OWN_ID = re.compile(r"step\d+")
 _TOOK = 2
 _LONG_US = 15 * US_PER_S
 _LEAST_S = 60
-_UP = (Standing.ALIVE, Standing.GENERATING, Standing.IDLE)
 
 
 def to_script(journal: Journal) -> str:
@@ -64,7 +64,7 @@ def to_script(journal: Journal) -> str:
         f"name = {quote(name)}",
         "",
     ]
-    body = list(_Telling(journal).lines())
+    body = list(_Telling(journal, LoadSeen(state.servers)).lines())
     if not any(line == "[[step]]" for line in body):
         body += [
             "# Nothing was done that night: this looks once and ends.",
@@ -81,15 +81,15 @@ def _look(servers: list[str]) -> Iterator[str]:
 class _Telling:
     """One pass over what was done."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, loads: LoadSeen) -> None:
         self.journal = journal
+        self.loads = loads
         self.scripted = "step_end" in journal.index.kinds
         self.written = Written()
         self.referred = set(_referred(journal))
         self.inside: StepStarted | None = None
         self.inner: Mapping[str, Value] = {}
         self.benches: dict[str, BenchStarted] = {}
-        self.waiting: dict[str, int] = {}
         self.waits = 0
 
     def lines(self) -> Iterator[str]:
@@ -104,6 +104,7 @@ class _Telling:
     def _told(self, event: Event) -> Iterator[str]:
         if isinstance(event, BenchStarted):
             self.benches[event.bench] = event
+        loaded_us = self.loads.take(event)
         known = self._known(event)
         match event:
             case StepStarted():
@@ -118,8 +119,12 @@ class _Telling:
                 yield from self._as_told(event, event.arguments)
             case _ if known is not None:
                 yield from self._step(*known, event.t_us, took_us=self._took(event))
-            case StandingChanged() if not self.scripted:
-                yield from self._standing(event)
+            case StandingChanged() if loaded_us is not None and not self.scripted:
+                self.waits += 1
+                wait, step_id = {"until": "health"}, f"up{self.waits}"
+                yield from self._step(
+                    "wait", event.server, wait, took_us=loaded_us, step_id=step_id
+                )
             case ActFinished() if event.outcome != "done":
                 yield f"# {position(event.t_us)} it ended: {_comment(event.outcome)}\n"
             case _:
@@ -151,16 +156,6 @@ class _Telling:
         if isinstance(event, BenchFinished):
             return event.t_us - self.benches[event.bench].t_us
         return None
-
-    def _standing(self, event: StandingChanged) -> Iterator[str]:
-        if event.standing not in _UP:
-            self.waiting.setdefault(event.server, event.t_us)
-        elif event.server in self.waiting:
-            took_us = event.t_us - self.waiting.pop(event.server)
-            self.waits += 1
-            step_id = f"up{self.waits}"
-            wait = {"until": "health"}
-            yield from self._step("wait", event.server, wait, took_us=took_us, step_id=step_id)
 
     def _finished(self, event: StepFinished) -> Iterator[str]:
         what = f"{event.verb} {event.server}".rstrip()

@@ -3,7 +3,6 @@ estimate to what ran before, and interrupted in the middle and gone on with."""
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from console.model.clock import Pace
 from console.session.journal import Journal
 from console.stream.run_events import ActRequested, BenchFinished
 from console.stream.server_events import EnvRead
 from tests.lab.running import Lab, lab
 from tests.live.fleets import ROOT
+from tests.live.simulated import at_scale
 from tests.rig.waiting import until
 from tests.services.launching import cmdline, environ
 
@@ -72,16 +71,11 @@ def sweep(box: Lab, folder: Path, *more: str | Path) -> subprocess.Popen[str]:
     text, found = re.subn(r"over = \[\n.*?^\]\n", ITEMS, SAMPLE.read_text(), flags=re.M | re.S)
     assert found == 1
     script.write_text(text)
-    # Loads are simulated and run faster; what this machine itself has to do does not.
-    slow = {
-        f"SPEC_CONSOLE_PACE_{name.upper()}": str(getattr(Pace(), name) * SCALE)
-        for name in ("kill_grace_s", "read_deadline_s", "health_deadline_s")
-    }
     return subprocess.Popen(
         [sys.executable, "-m", "console", "--fleet", box.ready["fleet"], "--script", script,
          "--lab-scale", str(SCALE), "--apply", "--yes-target", "kimi-base",
          "--var", "protocol=look", *more],
-        cwd=ROOT, env={**os.environ, **slow, "SPEC_CONSOLE_STATE": str(folder / "state")},
+        cwd=ROOT, env=at_scale(SCALE, folder),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
