@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console.model.span import width
+from console.render.standings import SHAPES
 from console.store.preferences import Settings, When
 from console.ui.ascii import ascii_text
 from console.ui.terminal import draws_ascii
 from tests.ui.stage import press, staged, story, text
+
+CONSOLE = Path(__file__).parents[2] / "console"
 
 
 async def test_a_keymap_changes_keys_footer_and_help() -> None:
@@ -80,6 +85,25 @@ def test_ascii_text_is_ascii_and_as_wide(written: str) -> None:
     shown = ascii_text(written)
     assert shown.isascii()
     assert len(shown) == width(written)
+
+
+def test_what_the_screen_draws_with_has_a_likeness() -> None:
+    """No sign of the console's own becomes the sign of what is not known."""
+    written = "".join(
+        node.value
+        for room in ("render", "ui")
+        for path in (CONSOLE / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    signs = {char for char in written if not char.isascii() and char != "\N{REPLACEMENT CHARACTER}"}
+    assert signs
+    assert [sign for sign in sorted(signs) if "?" in ascii_text(sign)] == []
+
+
+def test_standings_differ_in_ascii_too() -> None:
+    shapes = [ascii_text(shape) for shape, _ in SHAPES.values()]
+    assert len(set(shapes)) == len(shapes)
 
 
 @pytest.mark.parametrize(
