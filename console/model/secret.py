@@ -92,10 +92,11 @@ def is_secret_key(name: str) -> bool:
 SUSPECT = (
     rb"k(?:ey|(?<=sk)[-_]|(?<=ak)ia|(?<=cook)ie"
     rb"|(?<=tok)en(?:(?<=(?:api|uth|ess|rer|esh|ret)[_-]token)s)?[_-]?[0-9]{0,8}\\{0,8}"
-    rb"(?:[\"'`]|\]?[ \t]{0,8}(?:=|%3d|:(?![ \t]*[0-9.]+(?:[,\s]|\Z)))))"
+    rb"(?:[\"'`]|\]?[ \t]{0,8}(?:=|%3d|:(?![ \t]*[0-9.]+(?:[,\s]|\Z))))|(?<=_tok)en[ \t])"
     rb"|c(?:(?<=sec)ret|redential)|p(?=ass)|w(?<=pw)d|h(?<=auth)|b(?=earer)|@"
     rb"|z(?:(?<=x-amz)|(?<=aiz)a)|j(?<=eyj)|v(?<=nv)api-|x(?=app-|ox)"
-    rb"|_(?:(?<=hf_)|(?<=gh[pousr]_)|(?<=github_))|-(?:-[a-z]|goog-|(?<=glpat-))"
+    rb"|_(?:(?<=hf_)|(?<=gh[pousr]_)|(?<=github_)|(?<=npm_)|(?<=r8_))"
+    rb"|-(?:-[a-z]|goog-|(?<=glpat-)|(?<=pypi-)|u[ \t])"
     rb"|=(?:(?<=sig=)|(?<=ture=))"
 )
 """Where a secret may be, as a pattern over lowered UTF-8 of one line or of many."""
@@ -113,6 +114,8 @@ _SHAPES = re.compile(
     r"|github_pat_[A-Za-z0-9_]{8,}"
     r"|glpat-[A-Za-z0-9_-]{8,}"
     r"|nvapi-[A-Za-z0-9_-]{8,}"
+    r"|(?:npm_|r8_)[A-Za-z0-9]{20,}"
+    r"|pypi-[A-Za-z0-9_-]{20,}"
     r"|(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}"
     r"|(?<![_-])eyJ[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]*+"
     r")"
@@ -120,6 +123,9 @@ _SHAPES = re.compile(
     re.DOTALL,
 )
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'`]*+:([^\s/?\"'`]+)@|://([^\s/:@\"'`]{20,})@")
+_CURL_USER = re.compile(
+    r"\bcurl\b[^\n]{0,400}?[ \t](?:-u|--user)[ \t=]{0,8}[\"']?[^\s:\"']{1,64}:([^\s\"']+)"
+)
 _NAMED = re.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z0-9_.-]++)"
     # What a secret name can end in, so that other names cost no call.
@@ -149,6 +155,7 @@ _NOT_VALUES = frozenset(
 )
 _NUMBER = re.compile(r"[+-]?[0-9.,_]+(?:[eE][+-]?[0-9]{1,3})?")
 _REFERENCE = re.compile(r"\$.*|[A-Z_]+|%\(?\w+\)?s?", re.DOTALL)
+_LIKE_A_KEY = re.compile(r"(?!/).*[0-9]", re.DOTALL)
 _LONE = _words("token secret credential credentials")
 _PROSE = _words("auth authentication authorization header is or scheme token tokens")
 
@@ -190,6 +197,8 @@ def _candidates(text: str) -> Iterator[Secret | None]:
     for found in _URL_PASSWORD.finditer(text):
         group = found.lastindex or 0
         yield _secret(*found.span(group), found[group])
+    for found in _CURL_USER.finditer(text):
+        yield _secret(*found.span(1), found[1])
     yield from _after_bearer(text)
     yield from _under_names(text)
 
@@ -221,7 +230,7 @@ def _under_names(text: str) -> Iterator[Secret | None]:
 def _names_secret(text: str, found: re.Match[str]) -> bool:
     name, separator = found["name"], found["sep"]
     if found["argument"] is not None:
-        return name.startswith("--") and is_secret_key(name)
+        return (name.startswith("--") or _is_variable(found)) and is_secret_key(name)
     if separator != ":" and found["gap"] and text[found.start("sep") - 1] not in " \t":
         # `NAME= command`: an empty assignment before a command.
         return False
@@ -236,6 +245,12 @@ def _names_secret(text: str, found: re.Match[str]) -> bool:
     return lowered in ("sig", "signature") and separator != ":"
 
 
+def _is_variable(found: re.Match[str]) -> bool:
+    """Whether a name without any sign before its value is one of the environment."""
+    name = found["name"]
+    return name.isupper() and "_" in name and found["argument"].isspace()
+
+
 def _values(text: str, found: re.Match[str]) -> Iterator[Secret]:
     at = found.end()
     if text.startswith("[", at):
@@ -244,6 +259,7 @@ def _values(text: str, found: re.Match[str]) -> Iterator[Secret]:
             yield _secret(*item.span(2), item[2])
         return
     lone = found["name"].lower().lstrip("-") in _LONE
+    named_only = found["argument"] is not None and _is_variable(found)
     prose = found["sep"] == ":" and not found["quote"]
     if quoted := _QUOTED.match(text, at):
         secret = bare_credential(quoted["body"])
@@ -257,6 +273,8 @@ def _values(text: str, found: re.Match[str]) -> Iterator[Secret]:
         secret = _stripped(value)
         start, end = value.start(), value.start() + len(secret)
         vague = lone or prose
+    if named_only and not (_is_odd(secret) and _LIKE_A_KEY.match(secret)):
+        return
     if not is_value(secret) or (lone and (is_number(secret) or (prose and not _is_odd(secret)))):
         return
     yield _secret(start, end, "" if vague and not _is_odd(secret) else secret)

@@ -58,6 +58,14 @@ MASKED = [
     ("X-Amz-Credential=hush&b=1&sig=hush", "X-Amz-Credential=<masked>&b=1&sig=<masked>"),
     ("DB_PASS=hush MYSQL_PWD=hush", "DB_PASS=<masked> MYSQL_PWD=<masked>"),
     ("REDIS_AUTH=hush", "REDIS_AUTH=<masked>"),
+    ("ENV HF_TOKEN 7hush-hush", "ENV HF_TOKEN <masked>"),
+    ("setenv OPENAI_API_KEY hush1234", "setenv OPENAI_API_KEY <masked>"),
+    ("HUGGING_FACE_HUB_TOKEN\thush12345", "HUGGING_FACE_HUB_TOKEN\t<masked>"),
+    ("curl -s -u me:hush http://x", "curl -s -u me:<masked> http://x"),
+    ("curl --user 'me:hush' http://x", "curl --user 'me:<masked>' http://x"),
+    (f"npm_{'aB3' * 12}", "<masked>"),
+    (f"from pypi-{'aB3-' * 12}x", "from <masked>"),
+    (f"r8_{'aB3' * 12},", "<masked>,"),
     ("credential=hush cookie=hush", "credential=<masked> cookie=<masked>"),
     ("got nvapi-abcdefgh1234 glpat-abcdefgh1234", "got <masked> <masked>"),
     ("api_key='two words'", "api_key='<masked>'"),
@@ -125,6 +133,12 @@ def test_a_secret_is_masked_in_every_form(text: str, expected: str) -> None:
 
 
 OPEN = [
+    "HF_TOKEN is required, see HF_TOKEN documentation",
+    "HF_TOKEN /run/secrets/hf-0",
+    "API_KEY environment-variable missing",
+    "EOS_TOKEN 128009,128001",
+    "docker run -u 1000:1000 img",
+    "python -u x:y",
     "Decode batch, #running-req: 1, #token: 300, token usage: 0.00, gen throughput (token/s): 1.5",
     "Prefill batch, #new-seq: 1, #new-token: 1, #cached-token: 0",
     "sampling_params={'max_new_tokens': 500}, tokenizer_path='/models/a', tokenizer_mode='auto'",
