@@ -20,7 +20,7 @@ from console.model.failure import WireError
 from console.model.fleet import Server
 from console.model.text import Clean
 from console.services.env_file import Unwritten, fabric, file_text, write_env_file
-from console.services.launcher import Launcher
+from console.services.launcher import HostRefused, Launcher
 from console.services.process import HostCommands
 from console.store.profiles import load_profiles, profiles_path
 from console.store.toml import BadFile
@@ -87,7 +87,10 @@ async def write_file(acts: Acts, act: str, server: str, given: Mapping[str, Argu
     confirmed = await acts.guard.confirm(acts.ask, "envfile", server, asked, ())
     launcher = Launcher(host)
     since = utc_text(acts.clock.utc())[:19] + "Z"
-    held = await launcher.lock(act, f"{acts.who} since {since}: envfile {server}")
+    try:
+        held = await launcher.lock(act, f"{acts.who} since {since}: envfile {server}")
+    except HostRefused as error:
+        raise Refused(f"the host cannot be locked: {error}") from error
     if held is not None:
         raise Refused(held_by(held))
     host.holding = True
@@ -100,7 +103,10 @@ async def write_file(acts: Acts, act: str, server: str, given: Mapping[str, Argu
         acts.timeline.emit(_requested(acts, act, server, request, confirmed))
         try:
             written, old = await write_env_file(host, request.path, kept, request.text)
-        except (Unwritten, WireError) as error:
+        except Unwritten as error:
+            _finished(acts, act, fields, "failed", str(error))
+            return Outcome(Exit.STEP, acts.clean(f"envfile: {error}"), {"act": act})
+        except WireError as error:
             _finished(acts, act, fields, "failed", str(error))
             raise
     finally:

@@ -101,9 +101,8 @@ class Flow:
                 return End(Exit.STEP, FAILED, f"not stopped: {stopped.why()}")
             if request.verb == "stop":
                 memory = "released" if stopped.memory_read else "not looked at: no nvidia-smi"
-                return End(
-                    Exit.OK, DONE, f"stopped: processes gone, port free, GPU memory {memory}"
-                )
+                text = f"stopped: processes gone, port free, GPU memory {memory}"
+                return End(Exit.OK, DONE, text)
         elif request.verb == "stop":
             return End(Exit.OK, DONE, f"nothing to stop: {look.tree.why}")
         return await self._up(self._start())
@@ -150,7 +149,7 @@ class Flow:
             self.kept = await self._keep(f"port-{look.port}/{self.act}.before")
         except HostRefused as error:
             # Of a launch of a console whose leader is gone there is still the recipe.
-            if launched is None or not launched.is_it(launcher):
+            if launched is None or not launched.is_it(launcher) or error.unwritten:
                 self.say("keep", f"{error}; what runs now cannot be brought back")
                 return f"what runs now cannot be brought back: {error}"
             self.kept = Captured(launched.recipe)
@@ -166,8 +165,8 @@ class Flow:
             )  # fmt: skip
             async for phase, text in stopper.run():
                 self.say(phase, text)
-            if stopper.result.wedged:
-                await self.launcher.keep_wedged(self.look.port)
+            if stopper.result.wedged and (why := await self.launcher.keep_wedged(self.look.port)):
+                self.say("gone", f"no later launch is warned of the wedged GPUs: {why}")
             left = stopper.result.survivors
             if not left or stopper.result.changed or limits.kill_s is not None:
                 return stopper.result
@@ -264,8 +263,7 @@ class Flow:
         if self.started is not None:
             stopped = await self._clear(self.started)
             if not stopped.gone:
-                text = f"{end.text}; not rolled back: {stopped.why()}"
-                return replace(end, text=text)
+                return replace(end, text=f"{end.text}; not rolled back: {stopped.why()}")
         if self.kept is None:
             return replace(
                 end, exit=Exit.ROLLED_BACK, outcome=ROLLED_BACK,
@@ -290,7 +288,8 @@ class Flow:
         try:
             waited = await self._launch(f"{self.act}.back", start, self.request.ready_s)
         except HostRefused as error:
-            return replace(end, text=f"{end.text}; roll back failed too: {error}")
+            text = f"{end.text}; roll back failed too: {error}{self._slot(False)}"
+            return replace(end, text=f"{text}, what ran is kept as {kept.path}")
         if waited.exit is not Exit.OK:
             text = f"{end.text}; roll back failed too: {waited.text}{self._slot(waited.alive)}"
             return replace(end, text=text, lines=(*end.lines, *waited.lines))

@@ -22,9 +22,11 @@ echo "@refused $f is no regular file"; echo "@end"; exit 0; fi;
 if ! m=$( { : >"$t"; } 2>&1 ); then echo "@refused ${m##*: }"; echo "@end"; exit 0; fi;
 if [ -f "$f" ]; then
 if [ ! -r "$f" ]; then end "$f cannot be read"; fi;
-grep -avE "$s" "$f" >>"$t"; if [ $? -gt 1 ]; then end "$f could not be copied"; fi;
-if [ -s "$t" ] && [ -n "$(tail -c 1 "$t")" ]; then echo >>"$t"; fi; fi;
-b=$(wc -c <"$t"); cat >>"$t" || end "it could not be written";
+m=$( { grep -avE "$s" "$f" >>"$t"; } 2>&1 ); if [ $? -gt 1 ]; then
+end "$f could not be copied: ${m##*: }"; fi;
+if [ -s "$t" ] && [ -n "$(tail -c 1 "$t")" ]; then
+echo >>"$t" || end "$f could not be copied"; fi; fi;
+b=$(wc -c <"$t"); m=$( { cat >>"$t"; } 2>&1 ) || end "$f could not be written: ${m##*: }";
 if [ $(( $(wc -c <"$t") - b )) -ne "$n" ]; then end "what was sent did not arrive whole"; fi;
 if [ -f "$f" ]; then
 if [ ! -e "$k" ] && ! m=$(ln "$f" "$k" 2>&1) && ! m=$(cp -p "$f" "$k" 2>&1); then

@@ -28,6 +28,11 @@ from console.stream.fact import NOTHING
 class HostRefused(Exception):
     """The host's side refused, with the reason; nothing was changed by the command."""
 
+    @property
+    def unwritten(self) -> bool:
+        """Whether the console's folder there takes nothing more: then it takes no launch either."""
+        return str(self).startswith("cannot write")
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:
@@ -206,9 +211,10 @@ class Launcher:
             _launched(said), said.get("adopted", ""), said.get("of", ""), "wedged" in said
         )
 
-    async def keep_wedged(self, port: int) -> None:
-        """Keep on the host that the GPUs of a slot are wedged: nothing is launched there."""
-        await self.host.run(wedged_argv(port))
+    async def keep_wedged(self, port: int) -> str:
+        """Keep on the host that the GPUs of a slot are wedged: nothing is launched there. Why that
+        is not kept; empty where it is."""
+        return _said(await self.host.run(wedged_argv(port))).get("refused", "")
 
     async def show(self, path: str) -> tuple[tuple[Clean, ...], dict[str, str]]:
         """The masked command line and the showable variables of a recipe on the host."""

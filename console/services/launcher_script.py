@@ -20,6 +20,8 @@ _SHOWABLE = "|".join(
 
 _FOLDER = (
     "no() { echo \"@refused $*\"; echo '@end'; exit 0; };"
+    ' why() { m=$( { echo . | cat >"$d/room.$$"; } 2>&1 ); rm -f "$d/room.$$";'
+    ' echo "${m:+: ${m##*: }}"; };'
     " umask 077; d=${HOME:?}/.spec-console;"
     ' mkdir -p "$d" 2>/dev/null && chmod 700 "$d" || no "cannot make $d";'
 )
@@ -33,16 +35,19 @@ b=$(born "$p"); if [ "${b% *}" != "$start" ]; then no "process $p is gone"; fi;
 if ! { : <"/proc/$p/environ"; } 2>/dev/null; then no "the environment of process $p cannot be
 read"; fi;
 mkdir -p "$d/${f%/*}"; r="$d/$f"; c=$(readlink "/proc/$p/cwd"); x=$(readlink "/proc/$p/exe");
-tr "\n\000" "\001\n" <"/proc/$p/cmdline" >"$r.words"; read -r a <"$r.words";
+full() { m=$(why); rm -f "$r.words" "$r.x" "$r.new" "$r.of.new"; no "cannot write $r$m"; };
+{ tr "\n\000" "\001\n" <"/proc/$p/cmdline" >"$r.words"; } 2>/dev/null &&
+[ "$(wc -c <"$r.words")" -eq "$(cat "/proc/$p/cmdline" | wc -c)" ] || full; read -r a <"$r.words";
 w=$( tr "\000" "\n" <"/proc/$p/environ" | sed -n "s/^PATH=//p" | head -n 1);
 if ! ( cd "$c" && PATH=$w && command -v "$a" ) >/dev/null 2>&1; then
 if [ "$(grep -c . "$r.words")" -le 1 ]; then rm -f "$r.words"; no "process $p has overwritten its
 command line"; fi;
-echo "@program $x"; { echo "$x"; sed 1d "$r.words"; } >"$r.x"; mv "$r.x" "$r.words"; fi;
-{ echo "c $c"; sed "s/^/a /" "$r.words";
-tr "\n\000" "\001\n" <"/proc/$p/environ" | sed "s/^/e /"; echo .; } >"$r.new" && mv "$r.new" "$r"
-|| no "cannot write $r";
-echo "$p $start $(cat /proc/sys/kernel/random/boot_id)" >"$r.of";
+echo "@program $x"; { echo "$x" && sed 1d "$r.words"; } 2>/dev/null >"$r.x" &&
+mv "$r.x" "$r.words" || full; fi;
+{ echo "c $c" && sed "s/^/a /" "$r.words" &&
+tr "\n\000" "\001\n" <"/proc/$p/environ" | sed "s/^/e /" && echo .; } 2>/dev/null >"$r.new" &&
+echo "$p $start $(cat /proc/sys/kernel/random/boot_id)" 2>/dev/null >"$r.of.new" &&
+mv "$r.new" "$r" && mv "$r.of.new" "$r.of" || full;
 echo "@recipe $r"; echo "@cwd $c"; echo "@words"; hide <"$r.words";
 w=; while IFS= read -r y; do if [ ${#y} -gt ${#w} ]; then w=$y; fi; done <"$r.words";
 rm -f "$r.words"; for y in .bash_history .zsh_history .local/share/fish/fish_history; do
@@ -111,19 +116,19 @@ case $v in \'*\') v=${v#?} v=${v%?};;
 *\$*|*\`*) echo "$k: $x wants a shell, and none is asked" >&2; return 1;;
 \"*\") v=${v#?} v=${v%?};; esac;
 printf "e %s=%s\n" "$x" "$v"; done <"$1"; };
-( if [ -n "$base" ]; then sed "/^\.$/d" "$base" || exit 1;
+w=$( { { if [ -n "$base" ]; then sed "/^\.$/d" "$base" || exit 1;
 else printf "e %s\n" "HOME=$HOME" "USER=$(id -un)" "LOGNAME=$(id -un)" SHELL=/bin/sh
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; fi;
-if [ -n "$envfile" ]; then data "$envfile" 2>"$r.why" || exit 1; fi; cat ) >"$r.new" 2>"$r.err" ||
-no "the recipe cannot be made: $(cat "$r.err" "$r.why" 2>/dev/null | tail -n 1)";
-rm -f "$r.err" "$r.why";
-if [ "$(tail -n 1 "$r.new")" != . ]; then no "the recipe arrived cut short"; fi;
+if [ -n "$envfile" ]; then data "$envfile" || exit 1; fi; cat; } | cat >"$r.new"; } 2>&1 );
+if [ $? -ne 0 ] || [ "$(tail -n 1 "$r.new")" != . ]; then rm -f "$r.new"; if [ -n "$w" ]; then
+no "the recipe cannot be made: $(echo "$w" | tail -n 1)"; fi; no "the recipe arrived cut short"; fi;
 mv "$r.new" "$r" || no "cannot write $r";
 if ! { mkdir -p "$(dirname "$log")" && : >>"$log"; } 2>/dev/null; then no "cannot write the log
 $log"; fi;
 t=setsid; if [ -n "$pane" ]; then t=tmux; fi;
 if ! command -v $t >/dev/null; then no "this host has no $t"; fi;
-if ! ( set -C; echo "$act" >"$g/$act.claim" ) 2>/dev/null; then
+if ! ( set -C; : >"$g/$act.claim" ) 2>/dev/null; then
+if ! [ -e "$g/$act.claim" ]; then no "cannot write $g/$act.claim$(why)"; fi;
 k=0; while [ $k -lt 50 ]; do if [ "$(sed "s/ .*//" "$l" 2>/dev/null)" = "$act" ]; then told; fi;
 sleep 0.1; k=$((k + 1)); done; no "an attempt to launch did not come to an end"; fi;
 if [ -n "$pane" ]; then w=new-session; at=-s;
@@ -142,7 +147,7 @@ fi;
 ls -t "$g" | sed 1,90d | while read -r x; do rm -f "$g/$x"; done;
 rm -f "$g/wedged"; b=$(born "$p");
 echo "$act $p ${b% *} $(cat /proc/sys/kernel/random/boot_id) $name" >"$l.new" && mv "$l.new" "$l"
-|| { kill "$p"; no "cannot write $l"; };
+|| { m=$(why); kill "$p"; no "cannot write $l$m"; };
 told
 """,
     _FOLDER,
@@ -165,7 +170,7 @@ echo "@end"
 _WEDGED = (
     r"""
 mkdir -p "$d/port-$1" && cat /proc/sys/kernel/random/boot_id 2>/dev/null >"$d/port-$1/wedged" ||
-no "cannot write to $d/port-$1"; echo "@end"
+no "cannot write to $d/port-$1$(why)"; echo "@end"
 """,
     _FOLDER,
 )
@@ -183,7 +188,8 @@ sed -n "s/^e //p" "$1" | while IFS= read -r x; do case $x in """
     HIDE,
 )
 
-# Its age is told by the time since boot: no clock that is set anew makes a fresh lock stale.
+# Its age is told by the time since boot: no clock that is set anew makes a fresh lock stale. It is
+# renewed in place, which needs no room: a disk that is full makes none stale either.
 # Only of one that names nobody yet, or whose console went in that moment, does the folder tell.
 _LOCK = (
     r"""
@@ -191,8 +197,7 @@ export LC_ALL=C;
 k="$d/lock" act=$1 stale=$3 over=$4; i=$(cat /proc/sys/kernel/random/boot_id);
 read -r now x </proc/uptime; now=${now%%.*};
 y= b= t=; read -r y b t 2>/dev/null <"$k/at"; y=${y:--};
-if [ "$y" = "$act" ]; then echo "$act $i $now" 2>/dev/null >"$k/at.new" && mv "$k/at.new" "$k/at";
-echo "@locked"; echo "@end"; exit 0; fi;
+if [ "$y" = "$act" ]; then echo "$act $i $now" 1<>"$k/at"; echo "@locked"; echo "@end"; exit 0; fi;
 if [ -d "$k" ]; then if [ "$over" = "$y" ] || { [ "$y" != - ] && [ "$b" != "$i" ]; }; then
 mv "$k" "$k.$act" 2>/dev/null && rm -r "$k.$act"; fi; fi;
 if ! mkdir "$k" 2>/dev/null; then
@@ -203,7 +208,7 @@ if [ "$a" -ge "$stale" ]; then w=stale; else w=held; fi;
 echo "@$w ${y:--} $a"; echo " $(cat "$k/owner" 2>/dev/null)"; echo " $k"; echo "@end";
 exit 0; fi;
 { echo "$2" >"$k/owner" && echo "$act $i $now" >"$k/at"; } 2>/dev/null ||
-{ rm -f "$k/owner" "$k/at"; rmdir "$k"; no "cannot write $k"; };
+{ m=$(why); rm -f "$k/owner" "$k/at"; rmdir "$k"; no "cannot write $k$m"; };
 echo "@locked"; echo "@end"
 """,
     _FOLDER,
@@ -213,7 +218,7 @@ _UNLOCK = (
     r"""
 export LC_ALL=C; k=${HOME:?}/.spec-console/lock;
 if read -r y b t <"$k/at" 2>/dev/null && [ "$y" = "$1" ]; then
-rm -f "$k/at" "$k/at.new" "$k/owner"; rmdir "$k"; echo "@unlocked"; fi;
+rm -f "$k/at" "$k/owner"; rmdir "$k"; echo "@unlocked"; fi;
 echo "@end"
 """,
 )

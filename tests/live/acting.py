@@ -47,6 +47,7 @@ class Slot:
     sshd: Sshd | None = None
     read_only: str = ""
     servers: list[str] = field(default_factory=list)
+    enter: tuple[str, ...] = ()
 
     def add(
         self, name: str, argv: Sequence[str] | None, arm: str = "baseline", env_file: str = ""
@@ -69,6 +70,7 @@ class Slot:
         if self.sshd is not None:
             way = f'ssh = "{self.sshd.alias}"\nssh_config = "{self.sshd.ssh_config}"'
         way += "\nread_only = true" if read_only else ""
+        way += f"\nenter = {json.dumps(self.enter)}" if self.enter else ""
         path = self.folder / "fleet.toml"
         path.write_text(
             f'schema = "fleet/1"\n[[host]]\nname = "box"\n{way}\n'

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,15 @@ import pytest
 from console.services.env_file import Unwritten, fabric_lines, file_text
 from console.services.env_file_script import write_argv
 from tests.live.fleets import ROOT
+from tests.rig.disk import SmallDisk
 
 OLD = "HF_HOME=/data\nNCCL_PROTO=Simple\nexport NCCL_NTHREADS=256\n# NCCL_ALGO=Tree\n"
 NEW = b"NCCL_PROTO=LL\n"
 
 
-def write(path: Path, data: bytes, size: int | None = None) -> str:
+def write(path: Path, data: bytes, size: int | None = None, enter: Sequence[str] = ()) -> str:
     argv = write_argv(str(path), f"{path}.old", len(data) if size is None else size)
-    done = subprocess.run(argv, input=data, capture_output=True, check=True)
+    done = subprocess.run([*enter, *argv], input=data, capture_output=True, check=True)
     assert done.stderr == b""
     return done.stdout.decode().removesuffix("@end\n")
 
@@ -58,6 +60,23 @@ def test_what_was_cut_on_the_way_is_not_taken(tmp_path: Path) -> None:
     assert "did not arrive whole" in write(file, NEW[:5], len(NEW))
     assert file.read_text() == OLD
     assert os.listdir(tmp_path) == ["serve.env"]
+
+
+@pytest.mark.parametrize(("old", "what"), [(OLD, "copied"), ("", "written"), (None, "written")])
+def test_a_full_disk_leaves_the_old_file_and_no_half_of_a_new_one(
+    old: str | None, what: str, tmp_path: Path
+) -> None:
+    with SmallDisk(tmp_path) as disk:
+        if old is not None:
+            (disk.seen / "serve.env").write_text(old)
+        disk.fill()
+        file = tmp_path / "serve.env"
+        told = write(file, NEW, enter=disk.enter)
+        assert told == f"@refused {file} could not be {what}: No space left on device\n"
+        assert sorted(os.listdir(disk.seen)) == ["filled"] + ["serve.env"] * (old is not None)
+        assert old is None or (disk.seen / "serve.env").read_text() == old
+        disk.empty()
+        assert f"@written {file}" in write(file, NEW, enter=disk.enter)
 
 
 @pytest.mark.parametrize("kind", ["link", "folder"])

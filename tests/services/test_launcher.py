@@ -24,6 +24,7 @@ from console.services.recipe_file import file_values
 from console.services.stopper import Limits, Stopped, Stopper
 from console.transport.local import LocalWire
 from console.transport.ssh import SshWire
+from tests.rig.disk import SmallDisk
 from tests.rig.ports import free_port
 from tests.rig.process import runs
 from tests.rig.sshd import Sshd
@@ -404,6 +405,49 @@ async def test_a_full_disk_stops_a_launch_and_leaves_nothing(tmp_path: Path) -> 
             await box.launcher.lock("act-1", "me")
         assert box.running() == []
     await wire.close()
+
+
+async def test_a_recipe_that_cannot_be_kept_leaves_the_one_that_was(tmp_path: Path) -> None:
+    home = tmp_path / "small"
+    home.mkdir()
+    with SmallDisk(home) as disk, in_background(("sleep", "600"), tmp_path / "log") as child:
+        wire = LocalWire(Host("box", enter=(*disk.enter, "env", f"HOME={home}")))
+        box = Box(wire, home, tmp_path)
+        seen = (await box.commands.look([child.pid]))[child.pid]
+        kept = await box.launcher.capture(seen, "adopted/base.recipe")
+        folder = disk.seen / ".spec-console" / "adopted"
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert set(before) == {"base.recipe", "base.recipe.of"}
+        disk.fill()
+        with pytest.raises(HostRefused, match="No space left on device") as caught:
+            await box.launcher.capture(seen, "adopted/base.recipe")
+        assert caught.value.unwritten
+        assert str(caught.value).startswith(f"cannot write {kept.path}: ")
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        child.kill()
+        await wire.close()
+
+
+async def test_a_lock_that_is_renewed_on_a_full_disk_does_not_become_stale(tmp_path: Path) -> None:
+    home = tmp_path / "small"
+    home.mkdir()
+    with SmallDisk(home) as disk:
+        wire = LocalWire(Host("box", enter=(*disk.enter, "env", f"HOME={home}")))
+        box = Box(wire, home, tmp_path)
+        assert await box.launcher.lock("act-1", "me") is None
+        at = disk.seen / ".spec-console" / "lock" / "at"
+        act, boot, since = at.read_text().split()
+        at.write_text(f"{act} {boot} {'1'.rjust(len(since), '0')}\n")
+        held = await box.launcher.lock("act-2", "you")
+        assert held is not None
+        assert held.stale
+        disk.fill()
+        assert await box.launcher.lock("act-1", "me") is None
+        held = await box.launcher.lock("act-2", "you")
+        assert held is not None
+        assert (held.act, held.stale, held.age_s < 60) == ("act-1", False, True)
+        await box.launcher.unlock("act-1")
+        await wire.close()
 
 
 async def test_what_became_another_process_is_left_alone(box: Box) -> None:
