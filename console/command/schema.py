@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from enum import StrEnum
-from typing import NewType, Union, get_args, get_origin, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 from console.command.schema_output import output
 from console.control.script import SCHEMA as SCRIPT
@@ -30,6 +29,7 @@ from console.store.theme import (
     ROLE_KEYS,
 )
 from console.store.theme import SCHEMA as THEME
+from console.stream.codec import bare
 from console.stream.events import KINDS
 from console.stream.fact import Fact, Standing
 
@@ -242,11 +242,7 @@ def _event(cls: type[Fact]) -> Schema:
 
 
 def _of(hint: object) -> Schema:
-    while isinstance(hint, NewType):
-        hint = hint.__supertype__
-    if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not type(None))
-        return _of(hint)
+    hint = bare(hint)
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]
         if get_origin(inner) is tuple:

@@ -62,9 +62,8 @@ class Acts:
             refusal = f"another act of this console is under way on {host}"
         if refusal is not None:
             return self._refused(name, verb, server, refusal)
-        log = entry.log.path if entry.log is not None else ""
         try:
-            request = read_request(verb, server, given, log, self.pace, self.masks)
+            request = self._request(verb, server, given)
         except BadRequest as error:
             return Outcome(Exit.USAGE, self.clean(f"{verb}: {error}"))
         self._busy.add(host)
@@ -87,10 +86,13 @@ class Acts:
         Raises:
             WireError: the host was not reached.
         """
-        entry = self.watch.fleet.server(server)
-        log = entry.log.path if entry.log is not None else ""
-        request = read_request(verb, server, {}, log, self.pace, self.masks)
+        request = self._request(verb, server, {})
         return request, await Turn(self, "", request).look()
+
+    def _request(self, verb: str, server: str, given: Mapping[str, Argument]) -> Request:
+        source = self.watch.fleet.server(server).log
+        log = source.path if source is not None else ""
+        return read_request(verb, server, given, log, self.pace, self.masks)
 
     def refuse(self, verb: str, server: str, why: str) -> Outcome:
         """Refuse an act that was not even begun."""

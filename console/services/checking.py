@@ -32,7 +32,7 @@ NEEDED = ("sh", "stat", "tail", "head", "dd", "cat", "wc", "sleep")
 PYTHON = "python3"
 AWK = "awk"
 
-_WHOLE = (Failure.NO_HOST, Failure.NO_LINK, Failure.KEY_UNKNOWN, Failure.KEY_CHANGED)
+_WHOLE = (Failure.NO_HOST, Failure.NO_LINK)
 """Kinds whose reasons name them."""
 
 

@@ -148,13 +148,20 @@ Writer = Callable[[Any], str]
 Reader = Callable[[object], object]
 
 
+def bare(hint: object) -> object:
+    """What a field's type holds, without its new name and without that it may be None."""
+    while True:
+        if isinstance(hint, NewType):
+            hint = hint.__supertype__
+        elif get_origin(hint) in (Union, types.UnionType):
+            (hint,) = (part for part in get_args(hint) if part is not type(None))
+        else:
+            return hint
+
+
 def _ways(hint: object) -> tuple[Writer, Reader]:
     """How to write and read a value of this type."""
-    while isinstance(hint, NewType):
-        hint = hint.__supertype__
-    if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not type(None))
-        return _ways(hint)
+    hint = bare(hint)
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]
         if get_origin(inner) is tuple:

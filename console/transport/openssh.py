@@ -11,10 +11,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from console.model.ask import Ask, Question
+from console.model.ask import Ask
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
+from console.transport.attempt import Attempt
 from console.transport.openssh_ask import Asker
 from console.transport.openssh_listening import Listening
 from console.transport.openssh_master import Master
@@ -49,10 +50,13 @@ class OpensshDialler:
         self._pace = pace
         self._ask = ask
         self._secrets: dict[str, str] = {}
-        self._deadline: asyncio.Timeout | None = None
+        self._attempt = Attempt(ask, pace)
         self._shares = False
-        self.asked = False
+
+    @property
+    def asked(self) -> bool:
         """Whether a person answered a question in the last attempt."""
+        return self._attempt.asked
 
     async def dial(self) -> Master:
         """Connect within the deadline; a person's time does not count.
@@ -61,18 +65,14 @@ class OpensshDialler:
             WireError: KEY_UNKNOWN, KEY_CHANGED, AUTH, CONFIG, NO_HOST, REFUSED, TIMEOUT, CLOSED,
                 or REMOTE when the login shell runs nothing.
         """
-        self.asked = False
+        self._attempt = attempt = Attempt(self._ask, self._pace)
         said = Said()
-        asker = Asker(self._host.name, self._host.ssh, said, self._secrets, self._question)
+        asker = Asker(self._host.name, self._host.ssh, said, self._secrets, attempt.ask)
         try:
-            async with asyncio.timeout(self._pace.connect_deadline_s) as self._deadline:
+            async with attempt.within():
                 self._shares = await self._has_master()
                 await asker.open()
                 return await self._begin(said, asker)
-        except TimeoutError:
-            asker.close()
-            why = f"no connection within {self._pace.connect_deadline_s:g} s"
-            raise WireError(Failure.TIMEOUT, why) from None
         except FileNotFoundError:
             asker.close()
             raise WireError(Failure.CONFIG, "no ssh on this machine") from None
@@ -155,15 +155,3 @@ class OpensshDialler:
         finally:
             begun.cancel()
             await asyncio.gather(begun, return_exceptions=True)
-
-    async def _question(self, question: Question) -> str | None:
-        """Ask with the deadline stopped meanwhile."""
-        assert self._deadline is not None
-        self._deadline.reschedule(None)
-        try:
-            answer = await self._ask.ask(question)
-            self.asked = True
-            return answer
-        finally:
-            now_s = asyncio.get_running_loop().time()
-            self._deadline.reschedule(now_s + self._pace.connect_deadline_s)

@@ -17,6 +17,7 @@ from console.model.ask import Ask, NobodyToAsk, Question
 from console.model.clock import Clock, Pace
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
+from console.transport.attempt import Attempt
 from console.transport.known_hosts import remember
 from console.transport.ssh_client import TRIES, Client
 from console.transport.ssh_connection import SshConnection
@@ -39,9 +40,12 @@ class SshDialler:
         self._pace = pace
         self._ask = ask
         self._secrets: dict[str, str] = {}
-        self._deadline: asyncio.Timeout | None = None
-        self.asked = False
+        self._attempt = Attempt(ask, pace)
+
+    @property
+    def asked(self) -> bool:
         """Whether a person answered a question in the last attempt."""
+        return self._attempt.asked
 
     async def dial(self) -> SshConnection:
         """Connect through every hop within the deadline; a person's time does not count.
@@ -50,16 +54,13 @@ class SshDialler:
             WireError: KEY_UNKNOWN, KEY_CHANGED, AUTH, CONFIG, NO_HOST, REFUSED, TIMEOUT, CLOSED.
         """
         jumps: list[Connection] = []
-        self.asked = False
+        self._attempt = Attempt(self._ask, self._pace)
         try:
-            async with asyncio.timeout(self._pace.connect_deadline_s) as self._deadline:
+            async with self._attempt.within():
                 dialled = await self._hop(self._host.ssh, None, jumps)
                 dialled = replace(dialled, jumps=tuple(jumps))
                 jumps.clear()
                 return dialled
-        except TimeoutError:
-            why = f"no connection within {self._pace.connect_deadline_s:g} s"
-            raise WireError(Failure.TIMEOUT, why) from None
         finally:
             for jump in reversed(jumps):
                 jump.abort()
@@ -72,7 +73,7 @@ class SshDialler:
         self, name: str, tunnel: Connection | None, jumps: list[Connection]
     ) -> SshConnection:
         user, alias, port = place(name)
-        client = Client(self._host.name, alias, self._clock, self._question, self._secrets)
+        client = Client(self._host.name, alias, self._clock, self._attempt.ask, self._secrets)
         with Meaning(client, alias):
             options = await hop_options(self._host.ssh_config, alias, user, port)
         if tunnel is None and isinstance(options.tunnel, str):
@@ -137,7 +138,7 @@ class SshDialler:
         text = f"{error.why}. Trust the one it offers from now on?"
         question = Question(self._host.name, text, error.detail, choices=("no", "yes"))
         try:
-            answer = await self._question(question)
+            answer = await self._attempt.ask(question)
         except NobodyToAsk:
             raise error from None
         if answer != "yes" or client.offered is None:
@@ -165,24 +166,12 @@ class SshDialler:
 
     async def _secret(self, text: str) -> str:
         try:
-            answer = await self._question(Question(self._host.name, text, secret=True))
+            answer = await self._attempt.ask(Question(self._host.name, text, secret=True))
         except NobodyToAsk:
             raise WireError(Failure.AUTH, f"{text}: needed, and nobody to ask") from None
         if answer is None:
             raise WireError(Failure.AUTH, f"{text}: not given")
         return answer
-
-    async def _question(self, question: Question) -> str | None:
-        """Ask with the deadline stopped meanwhile."""
-        assert self._deadline is not None
-        self._deadline.reschedule(None)
-        try:
-            answer = await self._ask.ask(question)
-            self.asked = True
-            return answer
-        finally:
-            now_s = asyncio.get_running_loop().time()
-            self._deadline.reschedule(now_s + self._pace.connect_deadline_s)
 
 
 def _locked_keys(options: Options) -> list[str]:
