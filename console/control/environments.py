@@ -1,4 +1,4 @@
-"""The verbs `env` and `plan`: what a server really runs with, and what a document asks for.
+"""The verbs `env` and `profile`: what a server really runs with, and what it is wanted to.
 
 An environment passes between steps as text, `NAME=VALUE` words of a shell; nothing in it is ever
 run. Reads hosts through the services only and changes nothing anywhere.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.control.port import Argument, Outcome
@@ -20,11 +19,8 @@ from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.nccl.export import export
-from console.nccl.finding import Severity
-from console.nccl.importing.found import conflicts
 from console.nccl.importing.read import import_source
 from console.nccl.profile import Profile
-from console.nccl.review import review
 from console.nccl.truth import Extent, same_reading
 from console.nccl.version import NEWEST, Version
 from console.session.environments import wanted
@@ -47,8 +43,7 @@ from console.stream.timeline import Timeline
 if TYPE_CHECKING:
     from console.services.live import Watch
 
-MOST_BYTES = 32 * 1024 * 1024
-_ALL = "NCCL_*"
+ALL = "NCCL_*"
 
 
 class Bad(Exception):
@@ -96,7 +91,7 @@ def env_outcome(
         return Outcome(Exit.STEP, clean(f"{server}: its environment was not read", masks))
     if cell.process.pid is None:
         return Outcome(Exit.STEP, clean(f"{server}: {cell.process.why}", masks))
-    pattern = str(given.get("match", _ALL))
+    pattern = str(given.get("match", ALL))
     try:
         held, extent = _held(cell, str(given.get("read", "")))
         wanted = as_env(str(given["same_as"]), fleet, state) if "same_as" in given else {}
@@ -174,41 +169,6 @@ def _differences(
         elif name not in held:
             wrong.append(f"{name} could not be read")
     return wrong
-
-
-def plan_outcome(given: Mapping[str, Argument], masks: Masks) -> Outcome:
-    """The variables a document asks for; refused where it contradicts itself or NCCL."""
-    path = Path(str(given.get("file", "")))
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES)
-        imported = import_source(data, str(path), str(given.get("format", "")))
-    except OSError as error:
-        return Outcome(Exit.STEP, clean(f"{path}: {(error.strerror or '').lower()}", masks))
-    except ValueError as error:
-        return Outcome(Exit.STEP, clean(str(error), masks))
-    pattern = str(given.get("match", _ALL))
-    values = {n: v for n, v in imported.values().items() if fnmatchcase(n, pattern)}
-    results: dict[str, str | int | float] = {"env": as_text(values), "count": len(values)}
-    open_ones = [one for one in conflicts(imported) if one.winner is None and one.name in values]
-    if open_ones:
-        first = open_ones[0]
-        places = ", ".join(str(line) for line in first.lines)
-        said = f"{path}: {first.name} is set to {' and '.join(first.values)} (lines {places})"
-        return Outcome(Exit.STEP, clean(said, masks), results)
-    errors = [
-        one
-        for one in review(imported)
-        if one.severity is Severity.ERROR and set(one.names) & {*values}
-    ]
-    results["errors"] = len(errors)
-    if errors:
-        said = f"{path}: {', '.join(errors[0].names)}: {errors[0].why}"
-        return Outcome(Exit.ASSERTION, clean(said, masks), results)
-    if not values:
-        return Outcome(Exit.STEP, clean(f"{path}: no variable {pattern} is set there", masks))
-    lines = [clean(f"{name}={value}", masks) for name, value in values.items()]
-    return Outcome(Exit.OK, clean(f"{len(values)} variables from {path}", masks), results, lines)
 
 
 def profile_outcome(

@@ -21,13 +21,13 @@ from console.control.benching import Benches
 from console.control.commands import run_outcome
 from console.control.environments import (
     fabric_outcome,
-    plan_outcome,
     profile_outcome,
     profiles_outcome,
     read_now,
 )
 from console.control.guard import READ_ONLY
 from console.control.on_demand import token_now, topology_now
+from console.control.plans import plan_read
 from console.control.port import Argument, Outcome
 from console.control.probing import probe
 from console.model.clock import Clock
@@ -182,7 +182,7 @@ class Live:
             case "env":
                 return await read_now(self._watch, server, given, self.timeline, self._masks)
             case "plan":
-                return plan_outcome(given, self._masks)
+                return await plan_read(self._watch, given, self._masks)
             case "profile":
                 emit, clock = self.timeline.emit, self._clock
                 return profile_outcome(self.fleet, server, given, emit, clock, self._masks)

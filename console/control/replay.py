@@ -16,7 +16,8 @@ from console.control.answers import (
     topology_outcome,
 )
 from console.control.comparing import compare_recorded
-from console.control.environments import env_recorded, plan_outcome
+from console.control.environments import env_recorded
+from console.control.plans import plan_outcome
 from console.control.port import Argument, Outcome
 from console.model.clock import US_PER_S, Clock
 from console.model.exits import Exit

@@ -177,7 +177,12 @@ LOOK: tuple[Verb, ...] = (
         "Read NCCL's variables from a document; nothing in it is run.",
         key="I",
         script=(
-            Field("file", Kind.PATH, "the document", required=True),
+            Field(
+                "file",
+                Kind.PATH,
+                "a document here, or HOST:/PATH, or a folder",
+                required=True,
+            ),
             Field("match", Kind.TEXT, "which names, NCCL_* when left out"),
             Field("format", Kind.TEXT, "its kind, told by its name and text when left out"),
         ),

@@ -38,10 +38,13 @@ class Files:
     troubles: list[str] = field(default_factory=list)
 
 
-async def find_settings(wire: Wire, folder: str, bounds: Bounds) -> Files:
-    """Files below `folder` that set variables, in the order of their paths.
+async def find_settings(wire: Wire, folder: str, bounds: Bounds, form: str = "") -> Files:
+    """Files below `folder` that set variables, in the order of their paths; or that file itself.
+
+    `form` is what they are read as; each by its name and text when empty.
 
     Raises:
+        ValueError: nothing is read as `form`.
         WireError: the host was not reached, or there is no such folder.
     """
     names, found = await _names(wire, folder, bounds)
@@ -59,7 +62,7 @@ async def find_settings(wire: Wire, folder: str, bounds: Bounds) -> Files:
                 return f"{path}: {error.why}"
         if done.code:
             return f"{path}: {done.err.decode('utf-8', 'replace').strip() or 'cannot be read'}"
-        return import_source(done.out, path)
+        return import_source(done.out, path, form)
 
     for answer in await asyncio.gather(*(read(path) for path in sorted(names))):
         if isinstance(answer, str):

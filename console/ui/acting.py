@@ -43,6 +43,16 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
     if given is None:
         return
     outcome = await console.control.do(verb.id, server, given)
+    while verb.id == "plan" and not outcome.ok and outcome.lines:
+        # A folder with several documents: each line begins with one, two spaces behind it.
+        lines = tuple(label(line) for line in outcome.lines)
+        offered = lines[0].partition("  ")[0]
+        question = Question(verb.title, label(outcome.text), lines, offered=offered)
+        named = await console.dialogs.ask(question)
+        if not named:
+            return
+        given = {"file": named}
+        outcome = await console.control.do(verb.id, server, given)
     console.follow.look()
     if outcome.text and (not outcome.ok or not verb.id.startswith("replay.")):
         console.say(label(outcome.text), outcome.ok)

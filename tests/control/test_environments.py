@@ -1,4 +1,4 @@
-"""The verbs env and plan: what is in effect against what was asked for, from State and files."""
+"""The verbs env and profile: what is in effect against what was asked for, from State."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from console.control.environments import (
     as_env,
     as_text,
     env_outcome,
-    plan_outcome,
     profile_outcome,
 )
 from console.control.port import Argument, Outcome
@@ -29,7 +28,6 @@ from console.stream.state import State
 
 NAME = Clean("s")
 SIX = {"NCCL_PROTO": "LL", "NCCL_ALGO": "Ring", "NCCL_BUFFSIZE": "16777216"}
-PLAN = "# Plan\n\n```bash\nexport NCCL_PROTO=LL NCCL_ALGO=Ring\nNCCL_BUFFSIZE=16777216 serve\n```\n"
 
 
 def state(values: dict[str, str], how: Completeness = Completeness.WHOLE) -> State:
@@ -106,41 +104,6 @@ def test_a_server_that_was_not_found_fails_the_step() -> None:
     gone = fold_all(State(), [ProcessSeen(NAME, None, why=Clean("nothing listens on port 8000"))])
     assert env(gone).text == "s: nothing listens on port 8000"
     assert env(State()).exit is Exit.STEP
-
-
-def plan(path: Path, **given: Argument) -> Outcome:
-    return plan_outcome({"file": str(path), **given}, Masks())
-
-
-def test_a_plan_gives_what_it_asks_for(tmp_path: Path) -> None:
-    path = tmp_path / "plan.md"
-    path.write_text(PLAN)
-    outcome = plan(path)
-    assert outcome.ok
-    assert as_env(str(outcome.results["env"]), fleet(), State()) == SIX
-
-
-def test_a_plan_that_contradicts_itself_is_refused_with_its_lines(tmp_path: Path) -> None:
-    path = tmp_path / "plan.md"
-    path.write_text("`NCCL_PROTO=LL`\n\nor\n\n`NCCL_PROTO=Simple`\n")
-    outcome = plan(path)
-    assert outcome.exit is Exit.STEP
-    assert outcome.text.endswith("NCCL_PROTO is set to LL and Simple (lines 1, 5)")
-
-
-def test_a_value_that_nccl_reads_otherwise_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "plan.env"
-    path.write_text("NCCL_BUFFSIZE=16M\n")
-    outcome = plan(path)
-    assert (outcome.exit, outcome.results["errors"]) == (Exit.ASSERTION, 1)
-    assert "NCCL_BUFFSIZE" in outcome.text
-
-
-def test_nothing_to_import_is_said(tmp_path: Path) -> None:
-    assert plan(tmp_path / "none").text.endswith("no such file or directory")
-    (tmp_path / "empty.md").write_text("nothing\n")
-    assert plan(tmp_path / "empty.md").text.endswith("no variable NCCL_* is set there")
-    assert plan(tmp_path / "empty.md", format="nonsense").exit is Exit.STEP
 
 
 def keep(folder: Path, **given: Argument) -> tuple[Outcome, list[Event]]:

@@ -242,6 +242,25 @@ async def test_what_is_imported_is_kept_as_a_profile_of_the_selected_server() ->
     ]
 
 
+async def test_of_several_documents_a_person_names_one() -> None:
+    stage = story()
+    lines = (c("gpu8:/data/plan.md  NCCL_PROTO"), c("gpu8:/data/run.sh  NCCL_ALGO"))
+    stage.control.outcome = Outcome(Exit.STEP, c("2 files set variables there"), {}, lines)
+    async with staged(stage) as (app, pilot):
+        await pilot.press("I")
+        await asked(app, pilot)
+        await pilot.press(*"gpu8:/data", "enter")
+        await auntil(lambda: "2 files set variables there" in text(app))
+        assert "gpu8:/data/run.sh  NCCL_ALGO" in text(app)
+        stage.control.outcome = Outcome(Exit.STEP, c("cannot be read"))
+        await press(app, pilot, "enter")
+        await auntil(lambda: "cannot be read" in text(app))
+    assert [given["file"] for _, _, given in stage.control.done] == [
+        "gpu8:/data",
+        "gpu8:/data/plan.md",
+    ]
+
+
 async def test_enter_opens_what_has_the_focus_and_a_line_only_while_it_is_pointed_at() -> None:
     async with staged(story()) as (app, pilot):
 
