@@ -32,7 +32,8 @@ class Trial:
     """One measured request, warm-ups excluded.
 
     `at_us`: when it began, on one clock for both arms; `launch`: number of the server's launch;
-    `void`: reasons from outside the response (a foreign request, a throttled GPU).
+    `void`: reasons from outside the response (a foreign request, a throttled GPU); `turn`: which
+    request of its prompt it is, 0 where all of them are alike.
     """
 
     figures: Figures | Refused
@@ -41,6 +42,7 @@ class Trial:
     at_us: int = 0
     text: str = ""
     void: tuple[str, ...] = ()
+    turn: int = 0
 
     def flaws(self) -> tuple[str, ...]:
         """Why this run must not count; () for a valid one."""

@@ -89,13 +89,14 @@ def parted_early(baseline: Measured, speculative: Measured) -> tuple[str, ...]:
 
 
 def _partings(baseline: Measured, speculative: Measured) -> dict[str, int | None]:
-    """Token at which the arms' texts part, by prompt; None where they are equal."""
+    """Token at which the arms' texts part, by prompt, in the first turn that both arms answered;
+    None where they are equal."""
     if baseline.workload.temperature or speculative.workload.temperature:
         return {}
     found: dict[str, int | None] = {}
-    theirs = {trial.prompt: trial.text for trial, _ in reversed(speculative.valid())}
+    theirs = {(t.prompt, t.turn): t.text for t, _ in reversed(speculative.valid())}
     for trial, figures in reversed(baseline.valid()):
-        other = theirs.get(trial.prompt)
+        other = theirs.get((trial.prompt, trial.turn))
         if not trial.text or not other:
             continue
         shared = _shared(trial.text, other)
@@ -132,7 +133,8 @@ def _text_note(baseline: Measured, speculative: Measured) -> list[str]:
     if not parted:
         return []
     where = f"from about token {min(parted)} on"
-    return [f"the arms' texts differ for {len(parted)} prompts, {where}"]
+    count = "one prompt" if len(parted) == 1 else f"{len(parted)} prompts"
+    return [f"the arms' texts differ for {count}, {where}"]
 
 
 def _cache_note(baseline: Measured, speculative: Measured) -> list[str]:

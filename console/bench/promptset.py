@@ -10,7 +10,7 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from itertools import pairwise
 from typing import Literal, get_args
@@ -42,8 +42,8 @@ class PromptSet:
     prompts: tuple[Prompt, ...]
 
     def digest(self) -> str:
-        """First 16 hex digits of SHA-256 over all texts in order."""
-        texts = json.dumps([prompt.text for prompt in self.prompts])
+        """First 16 hex digits of SHA-256 over all texts in order, as they are sent first."""
+        texts = json.dumps([fresh(prompt, "note 1").text for prompt in self.prompts])
         return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
@@ -137,25 +137,29 @@ THINGS = ("lanterns", "letters", "barrels of salt", "maps", "clay tiles", "ropes
 PLACES = ("the northern gate", "the old mill", "the harbour", "the school", "the upper meadow")
 
 
-def at_depth(text: str, depth_tokens: int, nonce: str = "") -> str:
+def at_depth(text: str, depth_tokens: int) -> str:
     """The prompt at the end of deterministic filler of about `depth_tokens` tokens in all.
 
     Plain prose that never repeats a sentence; how many tokens it really is, the server says.
-    `nonce` goes first, so that no prefix cache holds it; give both arms the same ones.
     """
-    room = int(depth_tokens * CHARACTERS_PER_TOKEN) - len(text) - len(nonce)
+    room = int(depth_tokens * CHARACTERS_PER_TOKEN) - len(text)
     parts, size, number = [], 0, 0
     while size < room:
         parts.append(_sentence(number))
         size += len(parts[-1]) + 1
         number += 1
-    head = f"[{nonce}] " if nonce else ""
     if not parts:
-        return head + text
+        return text
     filler = " ".join(parts)
-    return (
-        f"{head}These are notes from an archive.\n\n{filler}\n\nNow, apart from the notes: {text}"
-    )
+    return f"These are notes from an archive.\n\n{filler}\n\nNow, apart from the notes: {text}"
+
+
+def fresh(prompt: Prompt, nonce: str) -> Prompt:
+    """The prompt led by what no request before it began with, so that no prefix cache holds it and
+    TTFT is that of a whole prefill. Both arms are given the same. Token ids stay as they are."""
+    if not isinstance(prompt.text, str):
+        return prompt
+    return replace(prompt, text=f"[{nonce}] {prompt.text}")
 
 
 def _sentence(number: int) -> str:
@@ -164,8 +168,3 @@ def _sentence(number: int) -> str:
     thing = THINGS[number // 5 % len(THINGS)]
     place = PLACES[number // 2 % len(PLACES)]
     return f"On day {number + 1} the {subject} {deed} {number * 7 % 90 + 3} {thing} at {place}."
-
-
-def nonces(count: int) -> tuple[str, ...]:
-    """The nonce of each run, the same list in every arm."""
-    return tuple(f"note {number:03d}" for number in range(1, count + 1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from console.bench.answer import Refused
 from console.bench.metrics import Figures
 from console.bench.plan import Plan
-from console.bench.promptset import Prompt
+from console.bench.promptset import Prompt, fresh
 from console.bench.protocol import warm
 from console.bench.stats import log_interval
 from console.model.fleet import Arm
@@ -113,7 +113,8 @@ class Benching:
         self._run += 1
         name = self.server
         self.load.begin()
-        async for told in self.requests.run(self._worker, f"{self.bench}-{self._run}", prompt):
+        asked = fresh(prompt, f"warm-up {self._run}" if warm_up else f"note {self._turns}")
+        async for told in self.requests.run(self._worker, f"{self.bench}-{self._run}", asked):
             match told:
                 case Live(tok_s):
                     yield TokenSeen(name, Clean("bench"), tok_s)
@@ -146,6 +147,7 @@ class Benching:
         return replace(
             event,
             warm_up=warm_up,
+            turn=0 if warm_up else self._turns,
             prompt=clean(prompt.name, self.masks),
             fingerprint=Clean(fingerprint(timed.text)),
         )

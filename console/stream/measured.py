@@ -179,7 +179,9 @@ def measured_arm(name: str, benches: Sequence[tuple[Bench, int]]) -> Measured:
             if not run.warm_up:
                 figures = figures_of(run)
                 at_us = began_us + run.t_us
-                trials.append(Trial(figures, run.prompt, launch, at_us, run.fingerprint))
+                trials.append(
+                    Trial(figures, run.prompt, launch, at_us, run.fingerprint, turn=run.turn)
+                )
     first = benches[0][0]
     return Measured(name, tuple(trials), circumstances_of(first), _workload(first))
 

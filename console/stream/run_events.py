@@ -35,6 +35,8 @@ class RunMeasured(Fact):
             `stream.measured` writes and reads them.
         void: why the run must not count, or why there is no figure.
         prompt: name of the prompt.
+        turn: which request of this prompt it is, from 1; each begins with words of its own, the
+            same in both arms. 0 for warm-ups, and where all began alike.
         fingerprint: of the answer's text, which itself is kept nowhere.
         notes: what a person should know beside the figures.
     """
@@ -50,6 +52,7 @@ class RunMeasured(Fact):
     prompt: Clean = NOTHING
     fingerprint: Clean = NOTHING
     notes: tuple[Clean, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

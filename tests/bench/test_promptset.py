@@ -6,8 +6,6 @@ import json
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from console.bench.promptset import (
     DEPTHS,
@@ -18,16 +16,16 @@ from console.bench.promptset import (
     Unreadable,
     at_depth,
     fixed,
-    nonces,
+    fresh,
     read_jsonl,
     unfit_for_speculation,
 )
 
 DIGESTS = {
-    "chat": "bed5608df8cb654e",
-    "code": "18c1fb35f263e7e8",
-    "maths": "ccd94735fc7a011a",
-    "long-form": "b8b58ddfb49693e6",
+    "chat": "1cbbbbc5690bea23",
+    "code": "73f94c693a2a7423",
+    "maths": "7446a9ca43dcf010",
+    "long-form": "3a8fa5914de6e2aa",
 }
 
 
@@ -134,8 +132,8 @@ def test_depth_is_filled_with_prose_and_ends_in_the_prompt(tokens: int) -> None:
     assert len(sentences) == len(set(sentences))
 
 
-@given(st.integers(1, 60))
-def test_a_nonce_comes_first_and_is_its_runs_own(count: int) -> None:
-    made = nonces(count)
-    assert len(set(made)) == count
-    assert at_depth("Hi", 0, made[-1]) == f"[{made[-1]}] Hi"
+def test_each_turn_of_a_prompt_begins_with_words_of_its_own() -> None:
+    prompt = Prompt("p", "chat", "Hi")
+    assert fresh(prompt, "note 3") == Prompt("p", "chat", "[note 3] Hi")
+    ids = Prompt("p", "chat", (1, 2, 3))
+    assert fresh(ids, "note 3") == ids

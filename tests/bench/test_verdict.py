@@ -126,6 +126,24 @@ def test_texts_that_part_early_for_most_prompts_are_another_model() -> None:
     assert found.line == "NOT COMPARABLE: texts part within 50 tokens for 2 of 3 prompts"
 
 
+def test_texts_are_compared_turn_by_turn() -> None:
+    """Each turn of a prompt begins with words of its own, and so its answer."""
+
+    def turns(rates: tuple[float, ...], first: int) -> tuple[Trial, ...]:
+        texts = [str(turn) * 500 for turn in range(first, first + len(rates))]
+        made = (trials((rate,), text=text)[0] for rate, text in zip(rates, texts, strict=True))
+        return tuple(replace(trial, turn=turn) for turn, trial in enumerate(made, first))
+
+    base = replace(BASE, trials=turns(BASELINE, 1))
+    late = verdict(base, replace(SPEC, trials=turns(SPECULATIVE, 2)))
+    assert late.word is Word.FASTER
+    assert not any("texts" in caution for caution in late.cautions)
+    other = replace(SPEC, trials=turns(SPECULATIVE, 1))
+    apart = tuple(replace(trial, text="x" * 500) for trial in other.trials)
+    found = verdict(base, replace(other, trials=apart))
+    assert "the arms' texts differ for one prompt, from about token 0 on" in found.cautions
+
+
 def test_texts_that_part_late_or_rarely_are_noted() -> None:
     base = many_prompts("base", (60.0, 62.0, 64.0), SAME_TEXT)
     other = ("a" * 500, "b" * 400 + "x" * 100, "c" * 10 + "x" * 490)

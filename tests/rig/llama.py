@@ -232,7 +232,11 @@ def _write(path: Path, shape: Shape, layers: int) -> None:
         model.add_tensor(f"{name}.weight", values.astype(numpy.float32))
 
     add("token_embd", shared.standard_normal((shape.vocab, dim)))
-    add("output", shared.standard_normal((shape.vocab, dim)) * 0.1)
+    output = shared.standard_normal((shape.vocab, dim)) * 0.1
+    # Never the likeliest: half a character, which is held back until it is whole, and what ends a
+    # text. So every token is text, whatever the prompt.
+    output[:0x20] = output[0x7F : BYTES + len(CONTROL)] = 0.0
+    add("output", output)
     add("output_norm", numpy.ones(dim))
     matrices = {
         **dict.fromkeys(("attn_q", "attn_k", "attn_v", "attn_output"), (dim, dim)),

@@ -116,6 +116,7 @@ async def test_draft_on_and_off_end_in_faster(
     real.favoured(sshd.pid)
     host = host_of(sshd)
     found: list[Bench] = []
+    texts: list[dict[int, str]] = []
     for spec in (False, True):
         server = started(llama_server(spec=spec))
         arm = Arm.SPECULATIVE if spec else Arm.BASELINE
@@ -130,11 +131,15 @@ async def test_draft_on_and_off_end_in_faster(
         runs = [event for event in events if isinstance(event, RunMeasured)]
         assert [run.warm_up for run in runs] == [True] + [False] * 5
         assert {run.tokens for run in runs} == {TOKENS}
-        assert len({run.fingerprint for run in runs}) == 1
+        assert [run.turn for run in runs] == [0, 1, 2, 3, 4, 5]
+        texts.append({run.turn: run.fingerprint for run in runs})
+        for told in (dict(run.figures) for run in runs):
+            assert told[Clean("cached_tokens")] < told[Clean("prompt_tokens")] / 4
         taken = {event.group for event in events if isinstance(event, CircumstancesTaken)}
         assert taken >= {"args", "env", "gpu", "launch", "host", "request", "client", "versions"}
         assert any(isinstance(e, TokenSeen) and (e.accept_len or 0) > 1.5 for e in events) is spec
         found.append(folded(events))
+    assert texts[0] == texts[1]
     plain, drafted = (measured_arm(name, [(found[i], 0)]) for i, name in enumerate(("a", "b")))
     came = verdict(plain, drafted)
     assert came.word is Word.FASTER, came.lines()
