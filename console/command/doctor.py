@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import locale
 import os
+import shutil
 import sys
 from collections.abc import AsyncIterator, Sequence
 from typing import NoReturn
@@ -25,6 +26,9 @@ from console.store.settings import load_settings
 from console.store.toml import BadFile, nearest
 from console.transport.http import Http
 from console.transport.wires import wire_to
+
+_ROOM_BYTES = 64 * 1024 * 1024
+"""Less than this is worth a word; one file of a session grows as large."""
 
 MARKS = {True: "ok", False: "MISSING", None: "note"}
 
@@ -136,12 +140,17 @@ def own() -> list[Check]:
     found = []
     try:
         folder = state_folder()
-        good = os.access(folder, os.W_OK | os.X_OK)
+        good: bool | None = os.access(folder, os.W_OK | os.X_OK)
         told, mend = str(folder), "" if good else f"chmod u+wx {folder}"
     except OSError as error:
         good, told = False, f"{error.filename}: {(error.strerror or '').lower()}"
         mend = "make it, or name another folder in SPEC_CONSOLE_STATE"
-    found.append(Check("state", good, told, mend, Exit.OK if good else Exit.STEP))
+    if good and (free := shutil.disk_usage(told).free) < _ROOM_BYTES:
+        good, mend = (
+            (None, "") if free else (False, "make room: nothing is recorded, no act begins")
+        )
+        told += f": {free / 2**20:.1f} MiB are left"
+    found.append(Check("state", good, told, mend, Exit.STEP if good is False else Exit.OK))
     term = os.environ.get("TERM", "")
     if not sys.stdout.isatty():
         found.append(Check("terminal", None, "standard output is no terminal: scripts only"))

@@ -70,6 +70,11 @@ async def _look(look: Look, server: str, accept: bool) -> Answer:
         return Answer(server, Exit.OK, f"not read: {plain(process.why)}")
     if accept:
         look.keeper.accept(server, look.timeline.state)
+    # What was read is kept in the next turn of the loop.
+    await asyncio.sleep(0)
+    if look.keeper.unkept:
+        return Answer(server, Exit.STEP, look.keeper.unkept)
+    if accept:
         return Answer(server, Exit.OK, "what runs now is kept")
     drift = look.timeline.state.servers[server].drift
     if not kept:

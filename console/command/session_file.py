@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
+
+from console.store import whole
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +28,4 @@ def write(lines: Iterable[str], output: str | None) -> None:
             sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
         return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(output, flags, 0o600), "w", encoding="utf-8") as file:
-        for line in lines:
-            file.write(f"{line}\n")
+    whole.create(Path(output), (f"{line}\n".encode() for line in lines))

@@ -58,11 +58,7 @@ class FirstRun:
     path: Path | None = None
 
     async def run(self) -> Chosen:
-        """Ask; a declined question leads back to the first one.
-
-        Raises:
-            OSError: the fleet file cannot be written.
-        """
+        """Ask; a declined question, or a file that cannot be written, leads back to the first."""
         while True:
             choice = await self.ask.ask(
                 Question(
@@ -82,7 +78,12 @@ class FirstRun:
             draft = await self._draft()
             if draft is not None:
                 self.path = config_folder() / FILE
-                write_draft(draft, self.path)
+                try:
+                    write_draft(draft, self.path)
+                except OSError as error:
+                    why = (error.strerror or str(error)).lower()
+                    self._say(f"{self.path} cannot be written: {why}", good=False)
+                    continue
                 self._say(f"written: {self.path}", good=True)
                 return Chosen.ADDED
 

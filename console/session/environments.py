@@ -50,7 +50,11 @@ def wanted(fleet: Fleet, masks: Masks) -> Iterator[EnvRead | Noticed]:
 
 
 class EnvironmentKeeper:
-    """A subscriber that keeps the environment of each server's last good run."""
+    """A subscriber that keeps the environment of each server's last good run.
+
+    Attributes:
+        unkept: why the last one could not be kept; empty where it was.
+    """
 
     def __init__(
         self, path: Path, fleet: Fleet, emit: Callable[[Event], object], masks: Masks
@@ -60,6 +64,7 @@ class EnvironmentKeeper:
         self._emit = emit
         self._masks = masks
         self._kept: dict[str, Kept] = {}
+        self.unkept = ""
 
     def known(self) -> Iterator[HistoryKnown | Noticed]:
         """What earlier sessions kept of the fleet's servers."""
@@ -112,8 +117,10 @@ class EnvironmentKeeper:
         try:
             keep_environment(self._path, (self._hosts[server], server), kept)
         except OSError as error:
-            self._emit(self._trouble(f"environments cannot be kept: {error.strerror or error}"))
+            self.unkept = f"environments cannot be kept: {error.strerror or error}"
+            self._emit(self._trouble(self.unkept))
             return
+        self.unkept = ""
         self._emit(self._history(server, kept))
 
     def _history(self, server: str, kept: Kept) -> HistoryKnown:

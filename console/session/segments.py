@@ -6,14 +6,15 @@ Owns their names, `night.toml`, `night.0002.toml`, …: found by name, never by 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from console.session.blocks import SCHEMA_LINE
+from console.store import whole
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 MOST_SEGMENTS = 1000
+_COPIED_BYTES = 1024 * 1024
 _LATER = re.compile(r"(.+)\.(\d{4})\.toml")
 
 
@@ -44,10 +45,13 @@ def copy_session(first: Path, target: Path) -> None:
     Raises:
         OSError: the file exists, or one of them cannot be read or written.
     """
-    with open(target, "xb") as copy:
-        target.chmod(0o600)
-        for path in (first, *following(first)):
-            with open(path, "rb") as part:
-                if path != first and part.read(len(SCHEMA_LINE)) != SCHEMA_LINE:
-                    part.seek(0)
-                shutil.copyfileobj(part, copy)
+    whole.create(target, _parts(first))
+
+
+def _parts(first: Path) -> Iterator[bytes]:
+    for path in (first, *following(first)):
+        with open(path, "rb") as part:
+            if path != first and part.read(len(SCHEMA_LINE)) != SCHEMA_LINE:
+                part.seek(0)
+            while data := part.read(_COPIED_BYTES):
+                yield data

@@ -7,13 +7,13 @@ given masked texts and never asks for others.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from console.store import whole
 from console.store.folders import state_folder
 
 FILE = "audit.jsonl"
@@ -29,17 +29,13 @@ def append(record: Mapping[str, Value]) -> Path:
         OSError: it cannot be written.
     """
     path = state_folder() / FILE
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        before, broken = _last_line(file.fileno())
+    with whole.locked(path) as descriptor:
+        before, broken = _last_line(descriptor)
         linked = {**record, "previous": hashlib.sha256(before).hexdigest() if before else ""}
         line = json.dumps(linked, ensure_ascii=True).encode() + b"\n"
-        # A line that a full disk cut short stays for itself; ours begins anew.
-        whole = b"\n" + line if broken else line
-        if os.write(file.fileno(), whole) != len(whole):
-            raise OSError(28, "no space left on device")
-        os.fsync(file.fileno())
+        # A line that was cut short, by a power cut say, stays for itself; ours begins anew.
+        whole.add(descriptor, b"\n" + line if broken else line)
+        os.fsync(descriptor)
     return path
 
 

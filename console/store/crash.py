@@ -18,6 +18,7 @@ from console.model.clock import UTC_NAME, utc_text
 from console.model.mask import Masks
 from console.model.text import clean, plain
 from console.model.version import written_version
+from console.store import whole
 from console.store.folders import state_folder
 
 MOST_LINES = 2000
@@ -31,10 +32,7 @@ def write_report(error: BaseException, masks: Masks, moment: datetime) -> Path:
     """
     name = f"crash-{moment.strftime(UTC_NAME)}-{os.getpid()}.txt"
     path = state_folder() / name
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
-        for line in _lines(error, moment):
-            file.write(f"{shown(line, masks)}\n")
+    whole.create(path, (f"{shown(line, masks)}\n".encode() for line in _lines(error, moment)))
     return path
 
 

@@ -5,7 +5,6 @@ Writes a new file that only its owner reads; never over one that exists.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import tomli_w
 
 from console.model.fleet import Arm
+from console.store import whole
 from console.store.fleet import SCHEMA
 
 
@@ -90,9 +90,7 @@ def write_draft(draft: Draft, path: Path) -> None:
         OSError: it exists already, or cannot be written.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
-        file.write(drafted(draft))
+    whole.create(path, [drafted(draft).encode()])
 
 
 def valid_name(text: str) -> str:

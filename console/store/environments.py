@@ -6,7 +6,6 @@ and host. An entry that cannot be read is counted and left out; a write replaces
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ import tomli
 from console.model.clock import utc_from_text, utc_text
 from console.nccl.drift import Recorded
 from console.nccl.truth import Extent
+from console.store import whole
 from console.store.folders import private, state_folder
 from console.stream.codec import quote
 
@@ -76,12 +76,8 @@ def keep_environment(path: Path, key: Key, kept: Recorded) -> None:
         OSError: the file cannot be read or written.
     """
     entries = {**read_environments(path).by_server, key: kept}
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        for one, recorded in entries.items():
-            file.write(_block(one, recorded).encode("utf-8", "replace"))
-    os.replace(new, path)
+    text = "".join(_block(one, recorded) for one, recorded in entries.items())
+    whole.replace(path, text.encode("utf-8", "replace"))
 
 
 def _block(key: Key, kept: Recorded) -> str:

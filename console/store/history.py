@@ -6,7 +6,6 @@ is counted, and never makes the others unreadable.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from pathlib import Path
 import tomli
 
 from console.model.clock import utc_from_text, utc_text
+from console.store import whole
 from console.store.folders import private, state_folder
 from console.stream.codec import quote
 
@@ -86,23 +86,15 @@ def append_load(path: Path, load: PastLoad) -> None:
     """
     if path.exists() and path.stat().st_size > MOST_BYTES:
         _shorten(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(descriptor, _block(load).encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
+    whole.append(path, _block(load).encode("utf-8", "replace"))
 
 
 def _shorten(path: Path) -> None:
     past = read_loads(path)
     names = {(one.host, one.server): None for one in past.loads}
     kept: Iterable[PastLoad] = (load for name in names for load in past.of(*name))
-    new = path.with_name(f".{path.name}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:
-        for load in sorted(kept, key=lambda one: one.utc):
-            file.write(_block(load).encode("utf-8", "replace"))
-    os.replace(new, path)
+    text = "".join(map(_block, sorted(kept, key=lambda one: one.utc)))
+    whole.replace(path, text.encode("utf-8", "replace"))
 
 
 def _block(load: PastLoad) -> str:

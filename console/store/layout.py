@@ -6,12 +6,12 @@ Written whole and in one step. What cannot be read is never overwritten.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import tomli_w
 
+from console.store import whole
 from console.store.folders import state_folder
 from console.store.toml import BadFile, Problem, load
 
@@ -45,14 +45,7 @@ def save_layout(fleet: str, kept: Kept) -> None:
     known[fleet] = kept
     newest = dict(list(known.items())[-MOST_FLEETS:])
     text = tomli_w.dumps({"schema": SCHEMA, "fleet": newest})
-    descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{FILE}-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(made, path)
-    except OSError:
-        os.unlink(made)
-        raise
+    whole.replace(path, text.encode())
 
 
 def _all(path: Path) -> dict[str, Kept]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import tomli_w
 
 from console.nccl.profile import Profile, from_dict
+from console.store import whole
 from console.store.toml import Document, Table, load, nearest, one_of, parse
 
 SCHEMA = "profiles/1"
@@ -160,6 +161,5 @@ def _rewrite(path: Path, change: Callable[[Document, str], str]) -> None:
     text = path.read_text("utf-8") if path.exists() else f'schema = "{SCHEMA}"\n'
     new = change(parse(text.encode(), str(path)), text)
     read_profiles(parse(new.encode(), str(path)))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(new, "utf-8")
-    os.replace(beside, path)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
+    whole.replace(path, new.encode(), mode)

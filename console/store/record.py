@@ -6,7 +6,6 @@ counted and said, and never makes the history shorter in silence.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import tomli
 from console.bench.provenance import Value, decode, encode
 from console.bench.record import Entry
 from console.model.clock import utc_from_text, utc_text
+from console.store import whole
 from console.store.folders import private, state_folder
 from console.stream.codec import quote
 
@@ -95,11 +95,7 @@ def append_record(path: Path, key: Key, entry: Entry) -> None:
         pairs = (f"{quote(k)} = {quote(encode(v))}" for k, v in entry.environment.items())
         lines.append(f"environment = {{ {', '.join(pairs)} }}")
     block = _HEAD + "\n".join(lines) + "\n\n"
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(descriptor, block.encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
+    whole.append(path, block.encode("utf-8", "replace"))
 
 
 def _key(table: dict[str, object]) -> Key:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from console.command.doctor import own
 from console.model.exits import Exit
+from console.store.folders import keep_state_in, state_restored
 from tests.command.running import Done, run
+from tests.rig.disk import SmallDisk
 from tests.rig.http import ScriptedHttp
 from tests.rig.ports import free_port
 from tests.rig.sshd import Sshd
@@ -131,3 +134,16 @@ def test_an_unknown_server_names_the_nearest(
     done = run(capsys, "doctor", "tinny", "--fleet", fleet(tmp_path, "http://127.0.0.1:1"))
     assert done.code == Exit.USAGE
     assert done.err == 'spec-console: no server "tinny" (did you mean "tiny"?)\n'
+
+
+def test_a_state_folder_without_room_is_told_before_it_matters(tmp_path: Path) -> None:
+    with SmallDisk(tmp_path) as disk, state_restored():
+        keep_state_in(disk.seen)
+        state = own()[0]
+        assert (state.name, state.good, state.code) == ("state", None, Exit.OK)
+        assert state.told.endswith(" MiB are left")
+        disk.fill()
+        state = own()[0]
+        assert (state.good, state.code) == (False, Exit.STEP)
+        assert state.told.endswith(": 0.0 MiB are left")
+        assert state.mend.startswith("make room")

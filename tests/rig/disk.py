@@ -46,14 +46,15 @@ class SmallDisk:
         """Its root, from outside its namespace."""
         return Path(f"/proc/{self._holder.pid}/root{self.folder}")
 
-    def fill(self) -> None:
-        """Leave not one byte."""
+    def fill(self, left: int = 0) -> None:
+        """Leave not one byte, or so many: a multiple of 4096."""
         with (self.seen / "filled").open("ab", buffering=0) as file:
             try:
-                while file.write(bytes(512)):
+                while file.write(bytes(4096)):
                     pass
             except OSError as full:
                 assert full.errno == errno.ENOSPC
+            file.truncate(max(0, file.tell() - left))
 
     def empty(self) -> None:
         """Give the room back."""
