@@ -105,7 +105,8 @@ class Difference:
         same = self.baseline == self.speculative
         verb = "is unknown" if unread else "holds in both arms" if same else "differs"
         sides = f"baseline {show(self.baseline)}, speculative {show(self.speculative)}"
-        name = self.key if self.group in OPEN_GROUPS else f"{self.group} {self.key}"
+        whole = self.group in OPEN_GROUPS or self.key.startswith(f"{self.group}_")
+        name = self.key if whole else f"{self.group} {self.key}"
         return f"{name} {verb} ({sides})"
 
 

@@ -33,7 +33,8 @@ _ON_HOST = re.compile(r"([^/:]+):(/.*)", re.DOTALL)
 async def plan_read(watch: Watch, given: Mapping[str, Argument], masks: Masks) -> Outcome:
     """As `plan_outcome`; `HOST:/PATH` is a file of a host of the fleet, or a folder of one.
 
-    Of a folder in which several files set variables the outcome's lines say which.
+    Of a folder in which several files set variables the outcome's lines say which, those that set
+    most first: the place, two spaces, the names.
     """
     file = str(given.get("file", ""))
     place = _ON_HOST.fullmatch(file)
@@ -49,6 +50,7 @@ async def plan_read(watch: Watch, given: Mapping[str, Argument], masks: Masks) -
     except ValueError as error:
         return Outcome(Exit.STEP, clean(str(error), masks))
     found = [one for one in files.imported if _values(one, given)]
+    found.sort(key=lambda one: -len(_values(one, given)))
     if len(found) == 1:
         return _judged(found[0], f"{host}:{found[0].file}", given, masks)
     if not found:

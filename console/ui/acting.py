@@ -44,11 +44,7 @@ async def act(console: ConsoleApp, verb: Verb) -> None:
         return
     outcome = await console.control.do(verb.id, server, given)
     while verb.id == "plan" and not outcome.ok and outcome.lines:
-        # A folder with several documents: each line begins with one, two spaces behind it.
-        lines = tuple(label(line) for line in outcome.lines)
-        offered = lines[0].partition("  ")[0]
-        question = Question(verb.title, label(outcome.text), lines, offered=offered)
-        named = await console.dialogs.ask(question)
+        named = await _one_of(console, verb, outcome)
         if not named:
             return
         given = {"file": named}
@@ -65,6 +61,16 @@ def permitting(console: ConsoleApp, verb: str) -> str:
     if VERBS[verb].need is not Need.UNLOCK or console.refusal("unlock") is not None:
         return ""
     return key_names(console.keys["unlock"])
+
+
+async def _one_of(console: ConsoleApp, verb: Verb, several: Outcome) -> str | None:
+    """Which of several documents is meant, each at the beginning of a line before two spaces."""
+    places = [label(line).partition("  ")[0] for line in several.lines]
+    lines = tuple(f"{n}  {label(line)}" for n, line in enumerate(several.lines, 1))
+    text = f"{label(several.text)}, or give its number"
+    named = await console.dialogs.ask(Question(verb.title, text, lines, offered="1"))
+    number = int(named) if named and named.isdecimal() else 0
+    return places[number - 1] if 0 < number <= len(places) else named
 
 
 async def _keep(console: ConsoleApp, server: str, file: str, plan: Outcome) -> None:

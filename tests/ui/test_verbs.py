@@ -251,12 +251,16 @@ async def test_of_several_documents_a_person_names_one() -> None:
         await asked(app, pilot)
         await pilot.press(*"gpu8:/data", "enter")
         await auntil(lambda: "2 files set variables there" in text(app))
-        assert "gpu8:/data/run.sh  NCCL_ALGO" in text(app)
+        assert "2  gpu8:/data/run.sh  NCCL_ALGO" in text(app)
+        await pilot.press("2", "enter")
+        await auntil(lambda: len(stage.control.done) == 2)
+        await asked(app, pilot)
         stage.control.outcome = Outcome(Exit.STEP, c("cannot be read"))
         await press(app, pilot, "enter")
         await auntil(lambda: "cannot be read" in text(app))
     assert [given["file"] for _, _, given in stage.control.done] == [
         "gpu8:/data",
+        "gpu8:/data/run.sh",
         "gpu8:/data/plan.md",
     ]
 
