@@ -6,7 +6,6 @@ never invent a verify time: without one from the server the ceiling is unknown.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -49,10 +48,6 @@ class Cycle:
     def break_even(self) -> float:
         """L* = C · r_b: tokens per cycle at which speculation neither wins nor loses."""
         return self.cycle_ms / 1e3 * self.base_tok_s
-
-    def needed_rate(self, drafts: int) -> float:
-        """Share of `drafts` proposed per cycle that must be right to break even: (L* - 1) / k."""
-        return (self.break_even - 1) / drafts
 
     @property
     def rest_ms(self) -> float | None:
@@ -131,19 +126,6 @@ def with_believed(cycle: Cycle, believed: Sequence[float]) -> tuple[Projection, 
     return tuple(found)
 
 
-def length_at(per_position: Sequence[float], drafts: int) -> float:
-    """L(k) = 1 + sum of P_i, i = 1..k, from acceptance per position. IndexError beyond what was
-    measured: positions never drafted have no rate."""
-    if drafts > len(per_position):
-        raise IndexError(f"acceptance is known for {len(per_position)} positions only")
-    return 1 + sum(per_position[:drafts])
-
-
-def geometric_length(p: float, drafts: int) -> float:
-    """L(k) if each draft is right with the same chance p: (1 - p^(k+1)) / (1 - p)."""
-    return float(drafts + 1) if p == 1 else (1 - p ** (drafts + 1)) / (1 - p)
-
-
 def best_drafts(
     cycle: Cycle, per_position: Sequence[float], now: int, step_ms: float
 ) -> tuple[int, tuple[Projection, ...]]:
@@ -159,9 +141,3 @@ def best_drafts(
         found.append(Projection(f"{drafts} drafts", rate, rate / cycle.base_tok_s))
     best = max(range(len(found)), key=lambda i: found[i].tok_s) + 1
     return best, tuple(found)
-
-
-def speedup_sd(spec_log_sd: float, spec_runs: int, base_log_sd: float, base_runs: int) -> float:
-    """Standard error of ln S from the runs: the arms are independent. L and C of one run are not,
-    so their errors are never added."""
-    return math.sqrt(spec_log_sd**2 / spec_runs + base_log_sd**2 / base_runs)

@@ -8,7 +8,7 @@ record becomes `Garbled`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Literal
@@ -193,8 +193,3 @@ def read_record(line: str) -> Record:
     except (ValueError, TypeError, KeyError):
         pass
     return Garbled(line)
-
-
-def requests_named(arm: str, prompts: Sequence[Prompt]) -> tuple[tuple[str, Prompt], ...]:
-    """Requests with names that say arm and number: base-1, base-2, …"""
-    return tuple((f"{arm}-{number}", prompt) for number, prompt in enumerate(prompts, 1))

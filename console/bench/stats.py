@@ -144,12 +144,6 @@ def mann_whitney(base: Sequence[float], other: Sequence[float]) -> float:
     return min(1.0, 2 * min(below, above) / every)
 
 
-def cliffs_delta(base: Sequence[float], other: Sequence[float]) -> float:
-    """P(other > base) - P(other < base) over all pairs, from -1 to 1."""
-    signs = [(o > b) - (o < b) for o in other for b in base]
-    return sum(signs) / len(signs)
-
-
 def variation(rates: Sequence[float]) -> float:
     """Coefficient of variation: sd over mean, of two values at least."""
     return stdev(rates) / fmean(rates)

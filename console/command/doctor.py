@@ -20,6 +20,7 @@ from console.model.mask import Masks
 from console.model.text import clean, plain
 from console.services.checking import Check, answers, log_found, reached, tools
 from console.services.credential import key_headers
+from console.store import audit
 from console.store.fleet import find_fleet, load_fleet
 from console.store.folders import state_folder
 from console.store.settings import load_settings
@@ -151,6 +152,7 @@ def own() -> list[Check]:
         )
         told += f": {free / 2**20:.1f} MiB are left"
     found.append(Check("state", good, told, mend, Exit.STEP if good is False else Exit.OK))
+    found += _audited() if good is not False else []
     term = os.environ.get("TERM", "")
     if not sys.stdout.isatty():
         found.append(Check("terminal", None, "standard output is no terminal: scripts only"))
@@ -166,3 +168,19 @@ def own() -> list[Check]:
         mend = "set LC_ALL=C.UTF-8 for lines and symbols; ASCII is drawn until then"
         found.append(Check("locale", None, encoding, mend))
     return found
+
+
+def _audited() -> list[Check]:
+    """Whether every line of what was changed is as it was written."""
+    try:
+        lines = audit.read_all()
+    except OSError as error:
+        why = f"{error.filename}: {(error.strerror or '').lower()}"
+        return [Check("audit", False, why, "make it readable", Exit.STEP)]
+    broken = audit.chained(lines)
+    if broken is None:
+        told = f"{len(lines)} lines, each follows from the one before" if lines else "nothing yet"
+        return [Check("audit", True, told)]
+    told = f"line {broken + 1} of {audit.FILE} does not follow from the one before it"
+    mend = "lines were changed or taken out, or a full disk cut one: do not rely on what it says"
+    return [Check("audit", None, told, mend)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from console.engines.facts import DecodeSeen
 from console.engines.literals import call
 from console.model.fleet import Arm
 
@@ -82,11 +81,6 @@ def arm_of(args: Mapping[str, object], *, whole: bool = True) -> Running | None:
 def drafting() -> Running:
     """What a log shows that loads a draft model but does not print its arguments."""
     return Running(Arm.SPECULATIVE, "draft model")
-
-
-def arm_by_decode(fact: DecodeSeen) -> Arm:
-    """SGLang prints an acceptance length in every decode line if and only if it speculates."""
-    return Arm.BASELINE if fact.accept_len is None else Arm.SPECULATIVE
 
 
 def _sglang(args: Mapping[str, object]) -> Running:

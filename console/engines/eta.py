@@ -34,16 +34,6 @@ class Earlier:
     stages: tuple[tuple[str, float], ...]
 
 
-def durations(load: Load) -> tuple[tuple[str, float], ...]:
-    """Seconds per stage of a load that is ready, for the history."""
-    found = []
-    for stage, nxt in zip(load.stages, [*load.stages[1:], None], strict=True):
-        end = nxt.began_s if nxt else load.at_s
-        if stage.began_s is not None and end is not None:
-            found.append((stage.name, max(0.0, end - stage.began_s)))
-    return tuple(found)
-
-
 def from_startup_times(times: Mapping[str, object]) -> Earlier:
     """SGLang 0.5.23's `startup_time` (/server_info) as an earlier load."""
     graphs = times.get("cuda_graph")

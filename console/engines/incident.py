@@ -68,7 +68,11 @@ class Incident:
     @property
     def remedy(self) -> str:
         """What helps, "" where nothing is known."""
-        return marker_of(self.cause).remedy
+        known = marker_of(self.cause).remedy
+        if not self.suspect:
+            return known
+        first = f"look at {self.suspect} first, it never joined what the others waited in"
+        return f"{first}; {known}" if known else first
 
     @property
     def suspect(self) -> str:

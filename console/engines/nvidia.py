@@ -74,11 +74,6 @@ class Gpu:
         return self.figures.get(canon)
 
     @property
-    def unified_memory(self) -> bool:
-        """Whether the GPU has no memory of its own to report (GB10 and the like)."""
-        return "memory_total_mib" not in self.figures and "memory_total_mib" not in self.broken
-
-    @property
     def slowed(self) -> tuple[str, ...]:
         """Throttle reasons that spoil a measurement."""
         return tuple(t for t in self.throttle if t in SLOWS)

@@ -160,10 +160,3 @@ def _fits(numerator: float, rate: float, n: int) -> bool:
     """Whether numerator / n rounds to rate, both printed with two decimals."""
     slack = 0.0051 / n + 0.0051
     return abs(numerator / n - rate) <= slack
-
-
-def accepted_fraction(accept_len: float, draft_tokens: int) -> float | None:
-    """Share of proposed drafts that were right, the same in every version:
-    (accept_len - 1) / (draft_tokens - 1); draft_tokens counts the bonus position.
-    """
-    return (accept_len - 1) / (draft_tokens - 1) if draft_tokens > 1 else None

@@ -136,20 +136,3 @@ def self_set(engine: Engine, version: Version | None) -> tuple[SelfSet, ...]:
         and (version is None or s.since is None or version >= s.since)
         and (version is None or s.until is None or version <= s.until)
     )
-
-
-def readable_environ(engine: Engine, process: str) -> str:
-    """What /proc/PID/environ of a process shows, in words for a person.
-
-    `process` is "launcher", "scheduler", "detokenizer", "worker" or "tracker".
-    """
-    if process == "tracker" and engine in (Engine.SGLANG, Engine.VLLM):
-        return "complete and in effect: the resource tracker keeps what the launcher handed on"
-    if process == "launcher":
-        return "as it was started; what the engine changed afterwards does not show"
-    if engine in (Engine.SGLANG, Engine.VLLM):
-        return (
-            "partly overwritten by the process title: an absent variable may still be set;"
-            " start with SPT_NOENV=1 to keep it readable"
-        )
-    return "complete"

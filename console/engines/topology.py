@@ -57,14 +57,6 @@ class Matrix:
         words = set(self.links.values())
         return next((w for w in order if w in words), next(iter(sorted(words - {"X"})), ""))
 
-    def without_peer_access(self) -> tuple[tuple[int, int, str], ...]:
-        """Pairs of a P2P matrix that do not work, once each, with the word that says why."""
-        return tuple(
-            (a, b, word)
-            for (a, b), word in sorted(self.links.items())
-            if a < b and word not in ("OK", "X")
-        )
-
 
 def meaning(word: str) -> str:
     """What a link's word means, "" where it is not known."""

@@ -39,6 +39,18 @@ def append(record: Mapping[str, Value]) -> Path:
     return path
 
 
+def read_all() -> list[bytes]:
+    """Every line of the audit; none where nothing was ever changed.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        return (state_folder() / FILE).read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+
+
 def chained(lines: list[bytes]) -> int | None:
     """The first line (from 0) that does not follow from the one before; None when all do."""
     for number, line in enumerate(lines):

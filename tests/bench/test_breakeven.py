@@ -8,9 +8,6 @@ from console.bench.breakeven import (
     LABEL,
     Cycle,
     best_drafts,
-    geometric_length,
-    length_at,
-    speedup_sd,
     with_baseline,
     with_length,
     with_restored,
@@ -73,7 +70,6 @@ def test_a_cycle_from_rates() -> None:
     cycle = Cycle.from_rates(75, 2.325, 62.9, verify_ms=27)
     assert cycle.cycle_ms == pytest.approx(31)
     assert cycle.verify_steps == pytest.approx(27 / 15.898, abs=1e-3)
-    assert cycle.needed_rate(3) == pytest.approx((cycle.break_even - 1) / 3)
 
 
 def test_without_a_verify_time_nothing_is_invented() -> None:
@@ -88,14 +84,6 @@ def test_what_ifs_of_the_cycle() -> None:
     assert LABEL in with_verify_saving(cycle, 6).text()
 
 
-def test_length_from_positions_and_from_one_chance() -> None:
-    assert length_at((0.8, 0.5, 0.3), 2) == pytest.approx(2.3)
-    assert geometric_length(0.5, 3) == pytest.approx(1.875)
-    assert geometric_length(1.0, 3) == 4
-    with pytest.raises(IndexError, match="known for 3 positions"):
-        length_at((0.8, 0.5, 0.3), 4)
-
-
 def test_one_more_draft_pays_while_its_acceptance_beats_its_time() -> None:
     """At k = 1 the step pays iff P2 · C / L > step: 0.5 · 20 / 1.8 = 5.6 ms."""
     cycle = Cycle(1.8, 20, 60)
@@ -103,7 +91,3 @@ def test_one_more_draft_pays_while_its_acceptance_beats_its_time() -> None:
     assert best_drafts(cycle, (0.8, 0.5), now=1, step_ms=5.6)[0] == 1
     rates = [projection.tok_s for projection in best_drafts(cycle, (0.8, 0.5), 1, 5.5)[1]]
     assert rates == pytest.approx([1.8 / 0.020, 2.3 / 0.0255])
-
-
-def test_uncertainty_comes_from_the_runs_of_both_arms() -> None:
-    assert speedup_sd(0.02, 4, 0.01, 4) == pytest.approx((0.0001 + 0.000025) ** 0.5)

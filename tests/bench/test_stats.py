@@ -160,10 +160,5 @@ def test_drift_has_kendalls_exact_p_and_theil_sens_slope(values: list[int]) -> N
     assert change == pytest.approx(slope * (len(rates) - 1) / middle)
 
 
-def test_cliffs_delta() -> None:
-    assert stats.cliffs_delta(BASELINE, SPECULATIVE) == 1.0
-    assert stats.cliffs_delta((1.0, 2.0), (1.0, 2.0)) == 0.0
-
-
 def test_variation_of_the_example() -> None:
     assert stats.variation(BASELINE) == pytest.approx(0.0040, abs=2e-4)

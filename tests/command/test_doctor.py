@@ -9,6 +9,7 @@ import pytest
 
 from console.command.doctor import own
 from console.model.exits import Exit
+from console.store import audit
 from console.store.folders import keep_state_in, state_restored
 from tests.command.running import Done, run
 from tests.rig.disk import SmallDisk
@@ -147,3 +148,14 @@ def test_a_state_folder_without_room_is_told_before_it_matters(tmp_path: Path) -
         assert (state.good, state.code) == (False, Exit.STEP)
         assert state.told.endswith(": 0.0 MiB are left")
         assert state.mend.startswith("make room")
+
+
+def test_an_audit_that_was_changed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert line(run(capsys, "doctor"), "ok", "here", "audit", "nothing yet")
+    for number in range(3):
+        path = audit.append({"act": f"a{number}", "host": "box"})
+    assert line(run(capsys, "doctor"), "ok", "here", "audit", "3 lines, each follows")
+    path.write_bytes(path.read_bytes().replace(b'"a1"', b'"b1"'))
+    told = line(run(capsys, "doctor"), "note", "here", "audit")
+    assert "line 3 of audit.jsonl does not follow from the one before it" in told
+    assert "do not rely on what it says" in told

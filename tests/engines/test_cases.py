@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from console.engines.arm import arm_by_decode
 from console.engines.eta import eta, stalled, waiting_for
 from console.engines.facts import (
     AccessSeen,
@@ -26,7 +25,7 @@ from console.engines.facts import (
     TimingSeen,
 )
 from console.engines.failures import summary
-from console.engines.rates import accepted_fraction, definition
+from console.engines.rates import definition
 from console.engines.severity import noise, severity
 from console.engines.stamps import clock_offset_s, seconds
 from console.model.fleet import Arm, Engine
@@ -87,7 +86,6 @@ def test_case_01_own_probes_are_noise() -> None:
     reliable = [r.tok_s for r in got.rates if not r.doubt]
     assert round(sum(reliable[:5]) / 5, 1) == 185.7
     assert round(sum(reliable[5:]) / 3, 1) == 230.1
-    assert accepted_fraction(2.12, 4) == pytest.approx(0.3733, abs=1e-4)
     kinds = [noise(line) for line in got.lines]
     assert kinds.count("probe") == 2
     assert kinds.count("poll") == 2
@@ -252,6 +250,7 @@ def test_case_21_the_rank_that_did_not_time_out() -> None:
     assert got.incident.reason == want["reason"]
     assert sorted(got.incident.ranks) == [f"rank {n}" for n in want["timed_out_ranks"]]
     assert got.incident.suspect == f"rank {want['culprit_candidate']}"
+    assert got.incident.remedy.startswith(f"look at rank {want['culprit_candidate']} first")
     torch = [p for p in got.placed if p.line.head.style == "torch"]
     assert len({p.record for p in torch}) == 1
     assert {p.line.head.outer for p in torch} == {"2026-11-04T06:18:22.30194416Z"}
@@ -291,7 +290,7 @@ def test_case_25_the_late_port() -> None:
 def test_case_27_a_retraction_is_no_failure() -> None:
     got = seen("27")
     assert got.incident is None
-    assert {arm_by_decode(f) for f in got.facts(DecodeSeen)} == {Arm.BASELINE}
+    assert {f.accept_len for f in got.facts(DecodeSeen)} == {None}
     assert got.facts(DecodeSeen)[-1].queue == expected("27")["queue_last"]
     marks = [x for x in got.lines if x.fact == FailureSeen("kv-full")]
     assert [m.head.at for m in marks] == ["2026-06-30 17:22:06"]

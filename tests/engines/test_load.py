@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.engines.eta import Earlier, closest, durations, eta, stalled, waiting_for
+from console.engines.eta import Earlier, closest, eta, stalled, waiting_for
 from console.engines.grammar import parse_line
 from console.engines.load import Load, Pass, Stage, advance
 from console.engines.rates import Rates, definition
@@ -139,16 +139,6 @@ def test_a_bar_of_one_quick_item_is_no_rate() -> None:
         bars=(Pass("draft shards", 1, 2, 0.0, 0.0005),),
     )
     assert eta(quick) is None
-
-
-def test_durations_of_a_finished_load_go_into_the_history() -> None:
-    ready = observe([*NEW, at("10:02:06", "The server is fired up and ready to roll!")]).load
-    assert ready.ready
-    assert ready.phase == "ready"
-    assert eta(ready) is None
-    taken = dict(durations(ready))
-    assert taken["weights"] == 61.0
-    assert taken["graphs (verify)"] == 20.0
 
 
 def test_a_stall_is_no_visible_progress_not_no_lines() -> None:

@@ -8,7 +8,7 @@ from console.engines.answers import Info, Loads, Models, Unreadable
 from console.engines.dialect import Dialect
 from console.engines.endpoints import PATHS, auth, next_path, paths, polite
 from console.engines.health import CLIENT_TIMEOUT_S, Meaning, read_health
-from console.engines.selfset import readable_environ, self_set
+from console.engines.selfset import self_set
 from console.engines.versions import Version, version
 from console.model.failure import Failure
 from console.model.fleet import Engine
@@ -137,13 +137,6 @@ def test_what_sglang_sets_itself_depends_on_the_version() -> None:
     assert len({s.name for s in self_set(SGLANG, None)}) > len(
         {s.name for s in self_set(SGLANG, OLD)}
     )
-
-
-def test_only_the_tracker_is_believed() -> None:
-    assert readable_environ(SGLANG, "tracker").startswith("complete")
-    assert "SPT_NOENV" in readable_environ(SGLANG, "scheduler")
-    assert "as it was started" in readable_environ(Engine.VLLM, "launcher")
-    assert readable_environ(Engine.LLAMACPP, "worker") == "complete"
 
 
 def test_a_dialect_reads_what_it_asks_for() -> None:
