@@ -18,6 +18,7 @@ from console.model.palette import Role
 from console.model.span import Span, Spans
 from console.model.text import Clean, plain
 from console.render.label import label
+from console.render.spans import wrapped
 from console.render.units import clock, count
 
 MOST_TEXT = 8000
@@ -45,6 +46,7 @@ def opened(
     text: Clean,
     under: Sequence[Clean] = (),
     before: Sequence[Clean] = (),
+    room: int = 94,
 ) -> list[Spans]:
     """The lines that show it.
 
@@ -53,6 +55,7 @@ def opened(
         came: the same as a time of day with its zone; empty when that is not known.
         under: lines folded under it.
         before: lines of the same log before it, oldest first: they tell whether a rate holds.
+        room: cells for a field; what is longer goes on below its beginning.
     """
     shown = plain(text)
     lines: list[Spans] = [
@@ -80,7 +83,17 @@ def opened(
     lines += [(Span(label(line)[:MOST_TEXT]),) for line in under[:MOST_UNDER]]
     if len(under) > MOST_UNDER:
         lines.append((Span(f"… {count(len(under) - MOST_UNDER)} more lines", Role.DIM),))
-    return lines
+    return [row for line in lines for row in _hung(line, room)]
+
+
+def _hung(line: Spans, room: int) -> Iterator[Spans]:
+    """A field in as many lines as it takes; every other line as it is."""
+    if len(line) != 2 or len(line[0].text) != _WIDE + 1:
+        yield line
+        return
+    (name, value), blank = line, Span(" " * (_WIDE + 1))
+    for place, part in enumerate(wrapped(value.text, room - _WIDE - 1) or [""]):
+        yield (blank if place else name, Span(part, value.role))
 
 
 def _text(shown: str) -> Iterator[Spans]:

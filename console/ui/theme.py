@@ -66,7 +66,7 @@ class Ink:
         )
 
     def style(self, role: Role) -> Style:
-        """The style of a role; no background but where the theme gives one."""
+        """The style of a role, on the ground."""
         return self._roles[role]
 
     def segments(self, spans: Iterable[Span]) -> list[Segment]:

@@ -119,6 +119,17 @@ def test_an_opened_line_shows_what_is_folded_under_it() -> None:
     assert any(line.startswith("means ") for line in shown)
 
 
+def test_a_long_field_goes_on_below_its_beginning() -> None:
+    line = Clean("[2026-02-24 17:01:42 TP5] torch.OutOfMemoryError: CUDA out of memory.")
+    shown = [plain_text(spans) for spans in opened(1, 0, "", line, room=44)]
+    at = next(n for n, row in enumerate(shown) if row.startswith("means "))
+    fields = shown[: shown.index("As written")]
+    assert shown[at].split(maxsplit=1)[1].startswith("a GPU had no memory")
+    assert shown[at + 1].startswith(" " * 15)
+    assert shown[at + 1].strip()
+    assert max(map(len, fields)) <= 44
+
+
 def test_written_out_line_ends_are_lines_when_opened() -> None:
     shown = [plain_text(spans) for spans in opened(1, 0, "", Clean(r"GPU 0\nGPU 1"))]
     assert shown[-2:] == ["GPU 0", "GPU 1"]

@@ -28,7 +28,7 @@ class Acts(Asks):
     def open(self) -> None:
         """Open the line pointed at, the newest in view when none is."""
         from console.render.opened import BEFORE, opened
-        from console.ui.panes.log_detail import Detail
+        from console.ui.panes.log_detail import Detail, room_in
 
         pane = self.pane
         line = pane.cursor.line or (pane.window.lines[-1] if pane.window.lines else None)
@@ -42,7 +42,8 @@ class Acts(Asks):
         texts = [text for number in under if (text := self._text(number)) is not None]
         earlier = islice(self._earlier(line), BEFORE)
         before = [one.text for one in earlier if one.log == line.log and not one.notice][::-1]
-        shown = opened(line.number, line.t_us, pane.times.came(line), line.text, texts, before)
+        came, room = pane.times.came(line), room_in(pane.app.size.width)
+        shown = opened(line.number, line.t_us, came, line.text, texts, before, room)
         pane.app.push_screen(Detail(pane.ink, shown))
 
     def select(self) -> None:

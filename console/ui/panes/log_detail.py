@@ -15,6 +15,13 @@ from textual.widgets import Static
 from console.model.span import Spans
 from console.ui.theme import Ink, safe
 
+_WIDTH, _FRAME = 100, 6
+
+
+def room_in(width: int) -> int:
+    """Cells for the lines of an opened line on a screen so wide; a scroll bar may stand beside."""
+    return max(20, min(_WIDTH, width) - _FRAME)
+
 
 class Detail(ModalScreen[None]):
     """The opened line."""
@@ -22,7 +29,7 @@ class Detail(ModalScreen[None]):
     DEFAULT_CSS = """
     Detail { align: center middle; }
     Detail VerticalScroll { width: 100; max-width: 100%; max-height: 90%; height: auto;
-        border: round $primary; padding: 0 1; background: $surface; }
+        border: round $primary; padding: 0 1; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q", "close", "Close")]
 

@@ -53,7 +53,7 @@ class Help(ModalScreen[None]):
     DEFAULT_CSS = """
     Help { align: center middle; }
     Help VerticalScroll { width: 78; max-width: 100%; max-height: 100%; height: auto;
-        border: round $primary; padding: 0 1; background: $surface; }
+        border: round $primary; padding: 0 1; background: $background; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "close", "Close"),

@@ -39,10 +39,10 @@ def _keys(*pairs: tuple[str, str]) -> Spans:
     )
 
 
-_LAST = (("^t", "compare"), ("^n", "more"), ("^s", "save"), ("esc", "leave"))
-_FORM = _keys(("↑↓ enter", "set"), ("^o", "unset"), ("^r", "text"), *_LAST)
+_ENDS, _MORE = (("^s", "save"), ("esc", "leave")), (("^t", "compare"), ("^n", "more"))
+_FORM = _keys(("↑↓ enter", "set"), ("^o", "unset"), *_ENDS, ("^r", "text"), *_MORE)
 _VALUE = _keys(("tab", "complete"), ("enter", "take"), ("esc", "back"))
-_RAW = _keys(("tab", "complete"), ("^z", "undo"), ("^r", "form"), *_LAST)
+_RAW = _keys(("tab", "complete"), *_ENDS, ("^z", "undo"), ("^r", "form"), *_MORE)
 
 
 class Variables(ModalScreen[str | None]):
