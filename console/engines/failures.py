@@ -129,6 +129,7 @@ _WORDS: dict[str, Callable[[FailureSeen, str], str]] = {
     "rendezvous": _rendezvous,
     "bad-argument": _told,
     "no-program": _told,
+    "kernel-resources": _told,
     "time-limit": _told,
     "rank-dead": _rank_dead,
     "worker-dead": lambda f, _: f"vLLM's worker {f.get('name')} died" if f.get("name") else "",

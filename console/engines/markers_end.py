@@ -100,10 +100,17 @@ OF_END: tuple[Marker, ...] = (
             "Segfault",
             "terminate called",
             "core dumped",
+            "CUDA error",
+            "(): ",
+            "double free",
+            "corrupted ",
+            "stack smashing",
         ),
         r"GGML_ASSERT\(|ggml_abort|Fatal Python error: (?P<what>\w[\w ]*)"
         r"|Segmentation fault|Segfault encountered|\(core dumped\)"
-        r"|terminate called after throwing an instance of '(?P<kind>[^']*)'",
+        r"|terminate called after throwing an instance of '(?P<kind>[^']*)'|\.cu:\d+: CUDA error$"
+        r"|^(?:(?:free|malloc|realloc|calloc|munmap_chunk)\(\): (?P<what2>[a-z][a-z ]+)"
+        r"|double free or corruption|corrupted (?:size vs|double-linked)|\*\*\* stack smashing)",
         "a process aborted outside Python",
         True,
         "",
@@ -134,9 +141,11 @@ OF_END: tuple[Marker, ...] = (
         (
             "crashed with exit code",
             "terminated with ",
+            "failed (exitcode: ",
         ),
         r"Subprocess (?P<name>\S+) \(pid=(?P<pid>\d+)\) crashed with exit code (?P<code>-?\d+)"
-        r"|Scheduler or DataParallelController (?P<pid2>\d+) terminated with (?P<code2>-?\d+)",
+        r"|Scheduler or DataParallelController (?P<pid2>\d+) terminated with (?P<code2>-?\d+)"
+        r"|failed \(exitcode: (?P<code3>-?\d+)\) local_rank: (?P<rank>\d+) \(pid: (?P<pid3>\d+)\)",
         "a child process ended; -15 is a stop of the whole group, not a crash",
         True,
         "Exit code -9 without an OOM line means that somebody killed it.",
@@ -165,8 +174,9 @@ OF_END: tuple[Marker, ...] = (
     ),
     Marker(
         "killed",
-        ("Killed",),
-        r"^Killed(?:\s|$)|: line \d+: +\d+ Killed\b|: task \d+: Killed$",
+        ("Killed", "exit code 137"),
+        r"^Killed(?:\s|$)|: line \d+: +\d+ Killed\b|: task \d+: Killed$"
+        r"|command terminated with exit code 137$",
         "a shell reports SIGKILL; who sent it is not said",
         True,
         "",

@@ -48,7 +48,7 @@ OF_MACHINE: tuple[Marker, ...] = (
         r"(?P<others>(?: Process \d+ has [\d.]+ [KMG]iB memory in use\.)*)"
         r"|allocating (?P<wanted3>[\d.]+ [KMG]iB) on device (?P<gpu3>\d+): cudaMalloc failed"
         r"|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|cudaMalloc failed: out of memory"
-        r"|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'",
+        r"|CUDA error: out of memory|Cuda failure (?:\d+ )?'out of memory'|CUDA out of memory$",
         "a GPU had no memory left for an allocation",
         True,
         "See who else holds memory on that GPU first; then lower --mem-fraction-static or the"
@@ -131,6 +131,15 @@ OF_MACHINE: tuple[Marker, ...] = (
         True,
         "",
         65,
+    ),
+    Marker(
+        "kernel-resources",
+        ("out of resource: ",),
+        r"out of resource: (?P<what>[a-z ]+), Required: \d+",
+        "a Triton kernel wants more of this GPU than it has",
+        True,
+        "Choose another attention or MoE backend: this kernel is tuned for a larger GPU.",
+        70,
     ),
     Marker(
         "nccl-timeout",

@@ -137,10 +137,11 @@ OF_START: tuple[Marker, ...] = (
             "HFValidationError",
             "failed to open GGUF file",
             "Can't load the configuration of",
+            "/config.json'",
         ),
         r"is not a valid model identifier|does not appear to have a file named"
         r"|Repository Not Found|HFValidationError|failed to open GGUF file"
-        r"|Can't load the configuration of",
+        r"|Can't load the configuration of|No such file or directory: '[^']*/config\.json'",
         "the model was not found at the path or name that was given",
         True,
         "",
@@ -208,10 +209,11 @@ OF_START: tuple[Marker, ...] = (
             "no CUDA-capable device",
             "not compiled with CUDA",
             "Failed to infer device type",
+            "Driver/library version mismatch",
         ),
         r"No CUDA GPUs are available|Found no NVIDIA driver|libcuda\.so\.1: cannot open"
         r"|driver version is insufficient|no CUDA-capable device is detected"
-        r"|not compiled with CUDA|Failed to infer device type",
+        r"|not compiled with CUDA|Failed to infer device type|Driver/library version mismatch",
         "the process sees no GPU that it can use",
         True,
         "Check nvidia-smi on the host, CUDA_VISIBLE_DEVICES, and --gpus of the container.",

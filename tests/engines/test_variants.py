@@ -428,6 +428,33 @@ REASONS = [
         "the model was not found at the path or name that was given",
     ),
     ("Aborted (core dumped)", "a process aborted outside Python"),
+    ("free(): invalid pointer", "a process aborted outside Python"),
+    ("double free or corruption (!prev)", "a process aborted outside Python"),
+    ("/src/ggml/src/ggml-cuda/ggml-cuda.cu:88: CUDA error", "a process aborted outside Python"),
+    (
+        "E1129 12:00:00.000000 123 torch/distributed/elastic/multiprocessing/api.py:882] failed (exitcode: -9) local_rank: 3 (pid: 4711) of binary: /usr/bin/python3",
+        "a child process ended with exit code -9",
+    ),
+    (
+        "command terminated with exit code 137",
+        "a shell reports SIGKILL; who sent it is not said",
+    ),
+    (
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376.",
+        "a Triton kernel wants more of this GPU than it has: shared memory",
+    ),
+    (
+        "Failed to initialize NVML: Driver/library version mismatch",
+        "the process sees no GPU that it can use",
+    ),
+    (
+        "[TRT-LLM] [E] Failed to initialize executor on rank 3: CUDA out of memory",
+        "CUDA out of memory",
+    ),
+    (
+        "FileNotFoundError: [Errno 2] No such file or directory: '/models/halcyon/config.json'",
+        "the model was not found at the path or name that was given",
+    ),
     (
         "[11/03/2026-09:20:10] [TRT-LLM] [RANK 0] [E] Hang detected on rank 0 in PyExecutor.",
         "TensorRT-LLM's executor hangs",
