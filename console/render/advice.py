@@ -83,13 +83,17 @@ def swap_to(state: State, selected: str) -> str:
     server = state.servers.get(selected)
     if server is None or server.listed is None or standing(server) not in UP:
         return selected
-    slot = server.listed.slot
-    others = [
-        name
-        for name, other in state.servers.items()
-        if name != selected and other.listed is not None and other.listed.slot == slot
-    ]
+    others = beside(state, selected)
     return others[0] if len(others) == 1 else selected
+
+
+def beside(state: State, name: str) -> list[str]:
+    """The other servers of a server's slot."""
+    server = state.servers.get(name)
+    if server is None or server.listed is None:
+        return []
+    slot = {str(server.listed.slot)}
+    return [other for other, its in state.servers.items() if other != name and _in(its, slot)]
 
 
 def next_steps(state: State, selected: str) -> tuple[Step, ...]:

@@ -9,11 +9,13 @@ from console.model.ask import Question
 from console.model.mask import MASKED
 from console.model.verb import Need, Verb
 from console.model.verbs import VERBS
-from console.render.advice import swap_to
+from console.render.advice import beside, swap_to
 from console.render.keys import key_names
 from console.render.label import label
 from console.store.draft import valid_name
 from console.stream.environment import wanted_of
+from console.stream.server_events import EnvRead
+from console.stream.state import State
 from console.ui.questions import NotUnderstood, arguments
 
 if TYPE_CHECKING:
@@ -87,19 +89,32 @@ async def _keep(console: ConsoleApp, server: str, file: str, plan: Outcome) -> N
     console.say(label(kept.text), kept.ok)
 
 
+def _wanted(state: State, server: str) -> tuple[EnvRead | None, str]:
+    """What a server is wanted to have and where that is from.
+
+    Where nobody said it of this one, what another of its slot is wanted to have: only arms that
+    are alike can be compared.
+    """
+    for name in (server, *beside(state, server)):
+        cell = state.servers.get(name)
+        wanted = wanted_of(cell) if cell is not None else None
+        if wanted is not None:
+            of = "" if name == server else f", wanted for {label(name)}"
+            return wanted, label(wanted.why) + of
+    return None, ""
+
+
 async def _launch_arguments(
     console: ConsoleApp, verb: str, server: str
 ) -> dict[str, Argument] | None:
-    """What a person filled in, begun with the profile that the server is wanted to have."""
+    """What a person filled in, begun with the profile that is wanted there."""
     from console.control.environments import as_text
     from console.ui.screens.act_form import ActForm
 
-    cell = console.control.timeline.state.servers.get(server)
-    wanted = wanted_of(cell) if cell is not None else None
+    wanted, origin = _wanted(console.control.timeline.state, server)
     pairs = ((str(name), str(value)) for name, value in (wanted.values if wanted else ()))
     # What is masked here cannot be handed on: its value is the recipe's or nobody's.
     values = {name: value for name, value in pairs if MASKED not in value}
-    origin = label(wanted.why) if wanted else ""
     return await console.push_screen_wait(ActForm(verb, server, as_text(values), origin))
 
 

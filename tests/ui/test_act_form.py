@@ -46,6 +46,17 @@ async def test_the_wanted_profile_is_filled_in_and_handed_on_with_what_was_ticke
         assert made.control.done == [("restart", "kimi-base", given)]
 
 
+async def test_the_other_arm_begins_with_what_its_slot_is_wanted_to_have() -> None:
+    made = stage(("NCCL_PROTO", "LL"))
+    async with staged(made) as (app, pilot):
+        await press(app, pilot, "a")
+        shown = text(app)
+        assert "swap kimi-eagle3" in shown
+        assert "These are the profile llring, wanted for kimi-base" in shown
+        await press(app, pilot, "ctrl+s")
+        assert made.control.done == [("swap", "kimi-eagle3", {"env": "NCCL_PROTO=LL"})]
+
+
 async def test_nothing_filled_in_is_the_recipe_as_it_is() -> None:
     made = stage()
     async with staged(made) as (app, pilot):
