@@ -96,6 +96,11 @@ class NoGpus:
     why: str
 
 
+def reported(cell: str) -> bool:
+    """Whether a cell holds what was asked for, not a word for "not told"."""
+    return bool(cell) and not (_NONE.match(cell) or _LOST.match(cell))
+
+
 def supported(help_text: str) -> frozenset[str]:
     """Field names that `nvidia-smi --help-query-gpu` lists, both spellings of each."""
     return frozenset(n for pair in _FIELD_NAME.findall(help_text) for n in pair if n)

@@ -19,6 +19,7 @@ _TOTAL_MIB = 97_887
 _IDLE_MIB = 4
 _FOREIGN_MIB = 11_674
 _FOREIGN_GPU = 3
+_REMAPPED = ("correctable", "uncorrectable", "pending", "failure")
 _THROTTLE = (
     "gpu_idle",
     "applications_clocks_setting",
@@ -170,6 +171,32 @@ def _apps(names: list[str], options: set[str], state: State) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
+def _remapped(names: list[str], options: set[str], state: State) -> str:
+    """No row of any memory was ever replaced."""
+    del state
+    rows = [] if "noheader" in options else [", ".join(names)]
+    for gpu in _GPUS:
+        rows.append(", ".join(_uuid(gpu) if name == "gpu_uuid" else "0" for name in names))
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _at_work(state: State) -> str:
+    """`pmon -s u`: the ranks at work while their server is, another user's process never."""
+    rows = [
+        "# gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command ",
+        "# Idx           #    C/G      %      %      %      %      %      %    name ",
+    ]
+    work = "95" if state.busy else "-"
+    for gpu in _GPUS:
+        held = {str(pid): work for pid in state.ranks[gpu : gpu + 1]}
+        if state.foreign and gpu == _FOREIGN_GPU:
+            held["91022"] = "-"
+        for pid, sm in held.items() or [("-", "-")]:
+            kind, name = ("-", "-") if pid == "-" else ("C", "simulated")
+            rows.append(f"{gpu:5} {pid:>10} {kind:>6} {sm:>6}" + f" {'-':>6}" * 5 + f"    {name} ")
+    return "\n".join(rows) + "\n"
+
+
 def _matrix(same: str, other: Callable[[int, int], str], legend: str) -> str:
     head = "\t" + "\t".join(f"GPU{gpu}" for gpu in _GPUS)
     rows = [f"GPU{a}\t" + "\t".join(same if a == b else other(a, b) for b in _GPUS) for a in _GPUS]
@@ -204,10 +231,16 @@ def main(argv: list[str], host_dir: Path) -> int:
     if argv[:1] == ["topo"]:
         print(_topology(argv[1:]), end="")
         return 0
+    if argv == ["pmon", "-c", "1", "-s", "u"]:
+        print(_at_work(State(host_dir)), end="")
+        return 0
     known: tuple[str, ...]
     if "--query-compute-apps" in options:
         known = ("gpu_uuid", "pid", "process_name", "used_memory", "used_gpu_memory")
         names, show = options["--query-compute-apps"].split(","), _apps
+    elif "--query-remapped-rows" in options:
+        known = ("gpu_uuid", *(f"remapped_rows.{what}" for what in _REMAPPED))
+        names, show = options["--query-remapped-rows"].split(","), _remapped
     elif "--query-gpu" in options:
         known, names, show = tuple(FIELDS), options["--query-gpu"].split(","), _query
     else:

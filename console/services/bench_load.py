@@ -19,6 +19,8 @@ HELD_BACK = {
     "HW power brake": "power_brake",
 }
 """What makes a run say nothing of the server."""
+SETTING = "application clocks"
+"""All that a driver tells of clocks a person set; of `nvidia-smi -lgc` it tells nothing."""
 CAPPED = ("SW power cap", "sw_power_cap")
 _IDLE = Unread("no reading while a GPU was at work")
 
@@ -70,6 +72,8 @@ class GpuLoad:
         words = {str(word) for seen in self._all for word in seen.throttle}
         pairs = (*HELD_BACK.items(), CAPPED)
         values: dict[str, Value] = {key: _active(word in words) for word, key in pairs}
+        if SETTING in words:
+            values["clock_setting"] = "active"
         clocks = [v for seen in self._all if (v := _figure(seen, "clock_mhz")) is not None]
         if clocks:
             values["sm_clock"] = f"{median(clocks):.0f}"

@@ -26,7 +26,7 @@ from console.stream.measured import circumstances_taken
 from console.transport.wire import Wire
 
 _HELD = ("launch", "conf", "gpu")
-_PASSING = frozenset({"taken_utc", "ecc_errors", "ecc_errors_uncorrected"})
+_PASSING = frozenset({"taken_utc", "ecc_errors", "ecc_errors_uncorrected", "remapped_rows"})
 
 
 @dataclass(slots=True)

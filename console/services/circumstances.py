@@ -17,10 +17,12 @@ from console.bench.provenance import (
     Value,
     allowed_environment,
 )
+from console.engines.nvidia import reported
 from console.model.failure import WireError
 from console.model.fleet import Server
 from console.model.fleet import Wire as Way
 from console.model.mask import Masks
+from console.model.number import whole
 from console.model.text import clean
 from console.nccl.truth import Extent
 from console.services.arguments import args_seen
@@ -50,6 +52,10 @@ _GPU_KEYS = {
     "ecc.errors.uncorrected.volatile.total": "ecc_errors_uncorrected",
 }
 """nvidia-smi's fields and what they are called here."""
+_MAY_LACK = frozenset({"application_clocks"})
+"""What drivers stopped telling: then it is unknown, not a setting of that name."""
+_UNTOLD = "the driver does not tell"
+_REMAPPED = ("{} correctable", "{} uncorrectable", "pending", "failed")
 
 
 async def look_at_host(
@@ -205,10 +211,35 @@ def _gpu(told: Rows) -> Group:
             values[key] = "no such field in this driver"
         else:
             same = " ".join(rows) if key == "uuids" else ", ".join(dict.fromkeys(rows))
-            values[key] = same or Unread("not told")
+            untold = key in _MAY_LACK and not any(map(reported, rows))
+            values[key] = Unread(_UNTOLD) if untold else same or Unread("not told")
+    values["remapped_rows"] = _remapped(told, uuids)
+    busy = told.get("gpu.busy_tenants", [""])[0]
+    if busy != "0":
+        at_work = whole(busy) is not None
+        values["busy_tenants"] = "active" if at_work else Unread(busy or "no nvidia-smi pmon")
     if "gpu.idle_tenants" in told:
         values["idle_tenants"] = f"{told['gpu.idle_tenants'][0]} other processes"
     return Group(values)
+
+
+def _remapped(told: Rows, uuids: Sequence[str]) -> Value:
+    """Rows of memory that were replaced, by GPU; `none` where the driver tells of none."""
+    found, known = [], False
+    for row in told.get("gpu.remapped", []):
+        uuid, *cells = (cell.strip() for cell in row.split(","))
+        if uuid not in uuids or len(cells) != len(_REMAPPED) or not any(map(reported, cells)):
+            continue
+        known = True
+        words = [
+            form.format(cell)
+            for form, cell in zip(_REMAPPED, cells, strict=True)
+            if reported(cell) and cell not in ("0", "No")
+        ]
+        found += [f"GPU {uuids.index(uuid)}: {', '.join(words)}"] if words else []
+    if not known:
+        return Unread(told.get("gpu.remapped_refused", [_UNTOLD])[0][:80])
+    return "; ".join(found) or "none"
 
 
 def _gpu_columns(told: Rows) -> Mapping[str, Sequence[str]]:

@@ -77,6 +77,27 @@ if command -v nvidia-smi >/dev/null 2>&1; then
       fi
     done
   fi
+  rows=gpu_uuid,remapped_rows.correctable,remapped_rows.uncorrectable,remapped_rows.pending
+  rows=$rows,remapped_rows.failure
+  if told=$(nvidia-smi --query-remapped-rows="$rows" --format=csv,noheader 2>&1); then
+    printf '%s\n' "$told" | while IFS= read -r row; do say gpu.remapped "$row"; done
+  else
+    say gpu.remapped_refused "$(printf '%s\n' "$told" | head -n 1)"
+  fi
+  # Who is at work besides the server; columns differ from driver to driver, so by their names.
+  if told=$(nvidia-smi pmon -c 1 -s u 2>/dev/null); then
+    say gpu.busy_tenants "$(printf '%s\n' "$told" | awk -v own=" $family " '
+      /^# gpu/ { for (i = 2; i <= NF; i++) at[$i] = i - 1 }
+      /^#/ || !("pid" in at) || !("sm" in at) { next }
+      $(at["pid"]) !~ /^[0-9]+$/ { next }
+      index(own, " " $(at["pid"]) " ") { mine = 1; next }
+      { others = 1 }
+      $(at["sm"]) + 0 >= 5 { if (!($(at["pid"]) in seen)) n++; seen[$(at["pid"])] = 1 }
+      END {
+        if (!("sm" in at)) exit
+        if (others && !mine) print "which process is the server is not told"; else print n + 0
+      }')"
+  fi
 else
   say gpu.none 1
 fi

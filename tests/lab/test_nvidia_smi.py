@@ -73,6 +73,19 @@ def test_topology_and_peer_matrix(program: Path) -> None:
     assert rows["GPU7"] == ["OK"] * 7 + ["X"]
 
 
+def test_rows_and_who_is_at_work(program: Path, tmp_path: Path) -> None:
+    rows = "--query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure"
+    code, text = _ask(program, rows, CSV)
+    assert (code, len(text.splitlines())) == (0, 8)
+    assert text.splitlines()[3] == "GPU-51311a7e-d000-4000-8000-000000000003, 0, 0"
+    set_switches(tmp_path, "kimi-base", other_process=True)
+    code, text = _ask(program, "pmon", "-c", "1", "-s", "u")
+    head, _, *lines = text.splitlines()
+    assert (code, head.split()[1:5]) == (0, ["gpu", "pid", "type", "sm"])
+    assert lines[3].split()[:4] == ["3", "91022", "C", "-"]
+    assert lines[4].split()[:4] == ["4", "-", "-", "-"]
+
+
 def test_it_repeats_every_so_many_milliseconds(program: Path) -> None:
     argv = [str(program), "--query-gpu=index", "--format=csv", "-lms", "20"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as loop:

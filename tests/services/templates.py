@@ -154,8 +154,13 @@ async def sleeping(wire: Wire) -> AsyncIterator[tuple[int, Stream]]:
 
 async def looked(wire: Wire, pid: int) -> list[str]:
     """BOOT, then PID START STATE PARENT GROUP SESSION SUM."""
-    boot, seen, *words = await rows(wire, process.look_argv([pid]))
-    assert words[-2:] == [" sleep", " 600"]
+
+    async def asleep() -> list[str]:
+        told = await rows(wire, process.look_argv([pid]))
+        return told if told[-2:] == [" sleep", " 600"] else []
+
+    # Its number is told before it is that program.
+    boot, seen, *_ = await auntil(asleep, what="a process that sleeps")
     return [boot.removeprefix("@boot "), *seen.removeprefix("@process ").split()]
 
 

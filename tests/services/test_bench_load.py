@@ -89,3 +89,13 @@ def test_the_link_of_an_idle_gpu_is_none_under_load() -> None:
     group = load.group()
     assert group is not None
     assert group.values["pcie_gen"] == "5"
+
+
+def test_clocks_that_a_person_set_are_told() -> None:
+    load = GpuLoad("gpu8")
+    load.begin()
+    load.take(seen(0, 1200, 5, "application clocks"), STATE)
+    load.end()
+    group = load.group()
+    assert group is not None
+    assert group.values["clock_setting"] == "active"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from console.bench.provenance import Group, Unread, Unset
+from console.bench.provenance import Group, Unread, Unset, Value
 from console.model.ask import Nobody
 from console.model.clock import Pace, SystemClock
 from console.model.fleet import Arm, Host, Server
@@ -194,6 +194,82 @@ async def test_a_field_the_driver_has_not_costs_only_itself(
     assert found["idle_tenants"] == "2 other processes"
     told = "no such field in this driver" if refuses else "ecc.errors.corrected.volatile.total"
     assert found["ecc_errors"] == told
+
+
+HEAD = """# gpu        pid  type    sm   mem   enc   dec   command
+# Idx          #   C/G     %     %     %     %   name
+"""
+NEW_HEAD = """# gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command
+# Idx           #    C/G      %      %      %      %      %      %    name
+"""
+OWN = "    0       OWN     C    95    40     -     -   sglang::schedul\n"
+IDLE = "    1      4242     G     -     -     -     -   Xorg\n"
+AT_WORK = "    1    999999     C    40    12     -     -   python train.py\n"
+NOBODY = "    0          -     -      -      -      -      -      -      -    -\n"
+REMAPPED = "GPU-uuid, {}\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "said"),
+    [
+        ("0, 0, 0, 0", 0, "none"),
+        ("0, 0, No, No", 0, "none"),
+        ("3, 1, 1, 0", 0, "GPU 0: 3 correctable, 1 uncorrectable, pending"),
+        ("12, 0, No, Yes", 0, "GPU 0: 12 correctable, failed"),
+        ("[N/A], [N/A], [N/A], [N/A]", 0, Unread("the driver does not tell")),
+        ("[Not Supported]", 0, Unread("the driver does not tell")),
+        ("unknown option", 2, Unread("GPU-uuid, unknown option")),
+    ],
+)
+async def test_rows_of_memory_that_were_replaced(
+    rows: str, code: int, said: Value, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await with_tool(tmp_path, monkeypatch, REMAPPED.format(rows), code, "")
+    assert found["remapped_rows"] == said
+    assert found["application_clocks"] == Unread("the driver does not tell")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (HEAD + OWN + IDLE, Unset()),
+        (NEW_HEAD + NOBODY, Unset()),
+        (HEAD + OWN + AT_WORK, "active"),
+        (HEAD + OWN + AT_WORK.replace("40", "2"), Unset()),
+        (HEAD + AT_WORK, Unread("which process is the server is not told")),
+        ("Not supported on the device(s)\n", Unread("no nvidia-smi pmon")),
+        ("", Unread("no nvidia-smi pmon")),
+    ],
+)
+async def test_another_process_at_work_on_the_gpus(
+    told: str, said: Value, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await with_tool(tmp_path, monkeypatch, "", 0, told)
+    assert found.get("busy_tenants", Unset()) == said
+
+
+async def with_tool(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, remapped: str, code: int, pmon: str
+) -> Mapping[str, Value]:
+    """What the second look finds of GPUs whose tool says this; OWN stands for the server."""
+    tool = folder / "nvidia-smi"
+    tool.write_text(f"""#!/bin/sh
+case $1 in
+  --query-remapped-rows=*) cat {folder}/remapped; exit {code} ;;
+  --query-gpu=*)
+    echo "$1" | sed 's/.*=//; s/,/, /g; s/uuid/GPU-uuid/; s/clocks.app[^,]*/[N\\/A]/' ;;
+  pmon) sed "s/OWN/$(cat {folder}/own)/" {folder}/pmon ;;
+esac
+""")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/bin:/usr/bin")
+    (folder / "remapped").write_text(remapped)
+    (folder / "pmon").write_text(pmon)
+    (folder / "own").write_text("0")
+    with serving(folder) as server:
+        pid = (await looked(server))["launch"].values["pid"]
+        (folder / "own").write_text(str(pid))
+        return (await looked(server))["gpu"].values
 
 
 def test_versions_that_were_not_readable_are_unread() -> None:
