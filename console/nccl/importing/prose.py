@@ -40,6 +40,7 @@ _FORBIDS = re.compile(
     r"|(?:不要|请勿|切勿|禁止|避免)[^。；，,]{0,12}$",
     re.IGNORECASE,
 )
+_LONGEST_URL = 4096
 _CHOICE = re.compile(r"[0-9]+(?:/[0-9]+)+")
 
 
@@ -66,8 +67,9 @@ def forbids(text: str, at: int) -> bool:
 
 def _in_address(text: str, at: int) -> bool:
     """Whether the pair is part of a URL."""
-    begin = max(text.rfind(blank, 0, at) for blank in " \t`\"'|")
-    return "://" in text[begin + 1 : at]
+    before = text[max(0, at - _LONGEST_URL) : at]
+    begin = max(before.rfind(blank) for blank in " \t`\"'|")
+    return "://" in before[begin + 1 :]
 
 
 def _place(name: str, value: str, line: int, scope: str, whole: bool) -> Found:
