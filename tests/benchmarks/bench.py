@@ -14,7 +14,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -34,6 +33,7 @@ from console.stream.server_events import TokenSeen
 from tests.bench import real, working
 from tests.bench.cost import measured, pin
 from tests.bench.scripted import Scripted, event, paced
+from tests.benchmarks.lag import lateness
 from tests.render.charting import cpu_ms, worst_inputs
 from tests.rig import llama
 from tests.rig.llama import LlamaServer
@@ -148,7 +148,6 @@ def gaps() -> dict[str, object]:
 async def loop_lag_ms() -> dict[str, float]:
     """How late a sleep of 5 ms comes while the screen of benchmarks is refreshed at 1 Hz."""
     stage = story(Stage(clock=SystemClock()))
-    late: list[float] = []
     name, workload = Clean("b1"), ((Clean("runs"), Clean("500")),)
     begun = (name, Clean("kimi-base"), Arm.BASELINE, 1, Clean("look"), workload)
     taken = CircumstancesTaken(name, Clean("env"), Clean("d"), ())
@@ -156,20 +155,11 @@ async def loop_lag_ms() -> dict[str, float]:
     async with stage.app().run_test(size=(120, 40)) as pilot:
         await pilot.press("4")
         await pilot.pause()
-
-        async def probe() -> None:
-            while True:
-                start = time.perf_counter()
-                await asyncio.sleep(0.005)
-                late.append((time.perf_counter() - start - 0.005) * 1e3)
-
-        probing = asyncio.create_task(probe())
-        for number in range(1, round(LAG_S) + 1):
-            stage.emit(RunMeasured(name, number, 500, 310_000, 62.0 + number % 3))
-            stage.emit(TokenSeen(Clean("kimi-base"), Clean("bench"), 62.0))
-            await asyncio.sleep(1.0)
-        probing.cancel()
-    late.sort()
+        async with lateness() as late:
+            for number in range(1, round(LAG_S) + 1):
+                stage.emit(RunMeasured(name, number, 500, 310_000, 62.0 + number % 3))
+                stage.emit(TokenSeen(Clean("kimi-base"), Clean("bench"), 62.0))
+                await asyncio.sleep(1.0)
     return {
         "p50": round(statistics.median(late), 2),
         "p95": round(quantile(late, 0.95), 2),

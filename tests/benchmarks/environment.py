@@ -12,7 +12,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from console.model.ask import Nobody
@@ -27,13 +27,13 @@ from console.nccl.version import NEWEST
 from console.services.environ import Reader
 from console.stream.events import Event
 from console.stream.server_events import EnvRead
-from console.transport.wire import Done, Use
 from console.transport.wires import wire_to
 from tests.rig.ports import free_port
 from tests.rig.process import Child
 from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import until
+from tests.rig.wire import Recorded
 from tests.services.many_hosts import config_of
 
 ROUNDS = 7
@@ -77,41 +77,11 @@ def best_cpu_ms(work: Callable[[], object]) -> float:
     return round(min(took), 2)
 
 
-class Counted:
-    """A wire that counts the commands that pass over it."""
-
-    def __init__(self, host: Host) -> None:
-        self._wire = wire_to(host, SystemClock(), Pace(), Nobody())
-        self.commands = 0
-
-    async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        deadline_s: float,
-        most_bytes: int = 1_048_576,
-        use: Use = Use.READ,
-        outside: bool = False,
-    ) -> Done:
-        self.commands += 1
-        return await self._wire.run(
-            argv,
-            stdin=stdin,
-            deadline_s=deadline_s,
-            most_bytes=most_bytes,
-            use=use,
-            outside=outside,
-        )
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._wire, name)
-
-
 async def far_truth(sshd: Sshd, port: int) -> dict[str, float]:
     """One reading of a TP-8 server with 50 ms there and back, beside the command `true`."""
     with TcpProxy(sshd.port, delay_ms=EACH_WAY_MS) as proxy:
-        wire = Counted(Host("rig", Way.ASYNCSSH, "rig", str(config_of(sshd, {"rig": proxy.port}))))
+        host = Host("rig", Way.ASYNCSSH, "rig", str(config_of(sshd, {"rig": proxy.port})))
+        wire = Recorded(wire_to(host, SystemClock(), Pace(), Nobody()))
         server = Server("s", "slot", Arm.BASELINE, f"http://127.0.0.1:{port}")
         reader = Reader(server, port, wire, SystemClock(), Pace(), Masks())  # type: ignore[arg-type]
         events: list[Event] = await reader.read()

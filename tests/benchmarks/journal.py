@@ -31,6 +31,7 @@ from console.stream.logs import last_lines
 from console.stream.server_events import HealthSeen, LogAdvanced
 from console.stream.session_events import ClockPaired
 from console.stream.timeline import Timeline
+from tests.benchmarks.lag import lateness
 from tests.benchmarks.startup import first_paint_s
 
 ROOT = Path(__file__).parents[2]
@@ -130,35 +131,25 @@ async def recording(seconds: float = RECORDED_S) -> dict[str, float]:
     """
     clock = SystemClock()
     timeline = Timeline(clock)
-    late: list[float] = []
     count = round(RECORDED_LINES_S * _BATCH_S)
     lines = tuple(Clean(LINE.format(n % 60, n)) for n in range(count))
     with tempfile.TemporaryDirectory() as folder:
         recorder = Recorder(Path(folder) / "s.toml", timeline.emit)
         timeline.subscribe(recorder.take)
         writing = asyncio.create_task(recorder.run(clock, Pace()))
-
-        async def probe() -> None:
-            while True:
-                start = time.perf_counter()
-                await asyncio.sleep(0.005)
-                late.append((time.perf_counter() - start - 0.005) * 1e3)
-
-        probing = asyncio.create_task(probe())
-        begun, sent = time.perf_counter(), 0
-        while (passed := time.perf_counter() - begun) < seconds:
-            while sent < passed * RECORDED_LINES_S:
-                timeline.emit(LogAdvanced(Clean("kimi-base"), sent, count, lines=lines))
-                sent += count
-            await asyncio.sleep(_BATCH_S)
-        for task in (probing, writing):
-            task.cancel()
-        await asyncio.gather(probing, writing, return_exceptions=True)
+        async with lateness() as late:
+            begun, sent = time.perf_counter(), 0
+            while (passed := time.perf_counter() - begun) < seconds:
+                while sent < passed * RECORDED_LINES_S:
+                    timeline.emit(LogAdvanced(Clean("kimi-base"), sent, count, lines=lines))
+                    sent += count
+                await asyncio.sleep(_BATCH_S)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
         recorder.close()
         journal = Journal(recorder.path)
         held = sum(event.count for event in journal.events() if isinstance(event, LogAdvanced))
         files = journal.index.part[-1] + 1
-    late.sort()
     return {
         "seconds": seconds,
         "lines": sent,

@@ -9,6 +9,7 @@ import time
 from console.model.clock import SystemClock
 from console.model.text import Clean
 from console.stream.server_events import LogAdvanced
+from tests.benchmarks.lag import lateness
 from tests.ui.measure import busy_load
 from tests.ui.stage import Stage, story
 
@@ -20,29 +21,19 @@ BATCH_S = 0.02
 async def loop_lag_ms() -> dict[str, float]:
     """Milliseconds a 5 ms sleep comes late while 20,000 log lines a second reach the screen."""
     stage = story(Stage(clock=SystemClock()))
-    late: list[float] = []
     count = round(BURST_LINES_S * BATCH_S)
     line = "[2026-02-24 17:05:41 TP0] Decode batch, #running-req: 1, gen throughput: 62.9"
     lines = tuple(Clean(f"{line} {number}") for number in range(count))
     async with stage.app().run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-
-        async def probe() -> None:
-            while True:
-                start = time.perf_counter()
-                await asyncio.sleep(0.005)
-                late.append((time.perf_counter() - start - 0.005) * 1e3)
-
-        probing = asyncio.create_task(probe())
-        begun, sent = time.perf_counter(), 0
-        while (passed := time.perf_counter() - begun) < BURST_S:
-            while sent < passed * BURST_LINES_S:
-                name = Clean("kimi-base")
-                stage.emit(LogAdvanced(name, 10**6 + sent, count, lines=lines))
-                sent += count
-            await asyncio.sleep(BATCH_S)
-        probing.cancel()
-    late.sort()
+        async with lateness() as late:
+            begun, sent = time.perf_counter(), 0
+            while (passed := time.perf_counter() - begun) < BURST_S:
+                while sent < passed * BURST_LINES_S:
+                    name = Clean("kimi-base")
+                    stage.emit(LogAdvanced(name, 10**6 + sent, count, lines=lines))
+                    sent += count
+                await asyncio.sleep(BATCH_S)
     return {
         "lines_per_s": round(sent / passed),
         "p50": round(statistics.median(late), 2),

@@ -38,50 +38,6 @@ def one(text: str) -> Line:
     return line
 
 
-@pytest.mark.parametrize(
-    ("prefix", "wrapper", "source", "outer"),
-    [
-        ("halcyon-0 sglang ", "stern", "halcyon-0/sglang", ""),
-        (
-            "halcyon-0 sglang 2026-03-02T08:00:01.5Z ",
-            "stern --timestamps",
-            "halcyon-0/sglang",
-            "2026-03-02T08:00:01.5Z",
-        ),
-        ("Mär 02 09:00:01 gpu-a07 sglang[77]: ", "journal short", "sglang", "Mär 02 09:00:01"),
-        (
-            "Mo 2026-03-02 09:00:01 CET gpu-a07 sglang[77]: ",
-            "journal short-full",
-            "sglang",
-            "Mo 2026-03-02 09:00:01 CET",
-        ),
-        (
-            "1772438401.123456 gpu-a07 sglang[77]: ",
-            "journal short-unix",
-            "sglang",
-            "1772438401.123456",
-        ),
-        (
-            "2026-03-02T09:00:01.123456+01:00 gpu-a07 halcyon.service[77]: ",
-            "journal short-iso",
-            "halcyon.service",
-            "2026-03-02T09:00:01.123456+01:00",
-        ),
-        (
-            "sglang_1  | 2026-03-02T08:00:01.5Z ",
-            "docker compose --timestamps",
-            "sglang_1",
-            "2026-03-02T08:00:01.5Z",
-        ),
-    ],
-)
-def test_prefixes(prefix: str, wrapper: str, source: str, outer: str) -> None:
-    head = one(prefix + DECODE).head
-    assert (head.wrapper, head.source, head.outer) == (wrapper, source, outer)
-    assert (head.at, head.ranks) == ("2026-03-02 09:00:01", "TP0")
-    assert isinstance(one(prefix + DECODE).fact, DecodeSeen)
-
-
 def test_structured_logs_keep_level_and_time() -> None:
     line = one(
         '{"asctime": "2026-03-02 09:00:01", "levelname": "WARNING", "name": "sglang",'

@@ -35,11 +35,12 @@ from console.stream.state import Item
 from console.stream.timeline import Timeline
 from console.transport.local import LocalWire
 from console.transport.ssh import SshWire
-from console.transport.wire import Done, Use, Wire
+from console.transport.wire import Wire
 from tests.rig.ports import free_port
 from tests.rig.process import Child
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import auntil, until
+from tests.rig.wire import Recorded
 
 pytestmark = pytest.mark.rig
 
@@ -71,42 +72,6 @@ def box(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sshd]:
         set_env["PATH"] = str(folder)
     with Sshd(tmp_path / "sshd", set_env=set_env) as server:
         yield server
-
-
-class Recorded:
-    """A wire that keeps what passed over it."""
-
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
-        self.said: list[bytes] = []
-
-    @property
-    def host(self) -> Host:
-        return self.wire.host
-
-    async def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        deadline_s: float,
-        most_bytes: int = 1_048_576,
-        use: Use = Use.READ,
-        outside: bool = False,
-    ) -> Done:
-        done = await self.wire.run(
-            argv,
-            stdin=stdin,
-            deadline_s=deadline_s,
-            most_bytes=most_bytes,
-            use=use,
-            outside=outside,
-        )
-        self.said += [done.out, done.err]
-        return done
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.wire, name)
 
 
 class Seen:

@@ -101,6 +101,15 @@ async def cut(said: Followed, box: Box) -> None:
     await said.until_state(FeedState.CUT, count=before + 1)
 
 
+@asynccontextmanager
+async def away(said: Followed, box: Box) -> AsyncIterator[None]:
+    """The host is gone as long as the body runs, and the tail knows."""
+    await asyncio.to_thread(box.stop)
+    await said.until_state(FeedState.CUT)
+    yield
+    await asyncio.to_thread(box.start)
+
+
 @ALL_WAYS
 async def test_killed_in_mid_tail_it_goes_on_at_the_byte(box: Box, log: Path) -> None:
     append(log, numbered(0, 100) + "half a li")
@@ -141,12 +150,10 @@ async def test_rotated_while_away_the_old_file_is_finished(box: Box, log: Path) 
     append(log, numbered(0, 10))
     async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 9")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        append(log, numbered(10, 20))
-        old = log.rename(log.with_name(f"{log.name}.1"))  # noqa: ASYNC240
-        append(log, numbered(20, 30))
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            append(log, numbered(10, 20))
+            old = log.rename(log.with_name(f"{log.name}.1"))  # noqa: ASYNC240
+            append(log, numbered(20, 30))
         await said.until_line("line 29")
         said.check_whole(old, log)
         assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED]
@@ -164,15 +171,13 @@ async def test_rotated_thrice_while_away_every_file_is_read_in_turn(
     append(log, numbered(0, 3))
     async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 2")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        files = [log.with_name(log.name + name) for name in names]
-        append(log, "end of the old one\n")
-        os.rename(log, files[0])
-        for turn, file in enumerate((*files[1:], log)):
-            append(file, f"in file {turn}\n")
-        # Within one second, which is all that BusyBox can tell apart.
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            files = [log.with_name(log.name + name) for name in names]
+            append(log, "end of the old one\n")
+            os.rename(log, files[0])
+            for turn, file in enumerate((*files[1:], log)):
+                append(file, f"in file {turn}\n")
+            # Within one second, which is all that BusyBox can tell apart.
         await said.until_line("in file 2")
         said.check_whole(*files, log)
         assert said.gap_kinds == [GapKind.LINK, *3 * [GapKind.ROTATED]]
@@ -183,15 +188,13 @@ async def test_files_packed_while_away_are_said_to_be_skipped(box: Box, log: Pat
     append(log, numbered(0, 3))
     async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 2")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        old, last = log.with_name(f"{log.name}.4"), log.with_name(f"{log.name}.1")
-        os.rename(log, old)
-        for number in (2, 3, 5):
-            append(log.with_name(f"{log.name}.{number}.gz"), "packed")
-        append(last, "not packed yet\n")
-        append(log, "now\n")
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            old, last = log.with_name(f"{log.name}.4"), log.with_name(f"{log.name}.1")
+            os.rename(log, old)
+            for number in (2, 3, 5):
+                append(log.with_name(f"{log.name}.{number}.gz"), "packed")
+            append(last, "not packed yet\n")
+            append(log, "now\n")
         await said.until_line("now")
         assert said.lines[3:] == ["not packed yet", "now"]
         assert said.gap_kinds == [GapKind.LINK, GapKind.ROTATED, GapKind.ROTATED]
@@ -204,11 +207,9 @@ async def test_truncated_while_away_is_said(box: Box, log: Path) -> None:
     append(log, numbered(0, 100))
     async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 99")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        os.truncate(log, 0)
-        append(log, "fresh\n")
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            os.truncate(log, 0)
+            append(log, "fresh\n")
         await said.until_line("fresh")
         assert said.gap_kinds == [GapKind.TRUNCATED]
         assert said.gaps[0].lost_bytes is None
@@ -221,12 +222,10 @@ async def test_truncated_then_rotated_while_away_nothing_is_lost(box: Box, log: 
         await said.until_line("line 9")
         os.truncate(log, 0)
         await auntil(lambda: said.gaps)
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        append(log, "before it was rotated\n")
-        log.rename(log.with_name(f"{log.name}.1"))  # noqa: ASYNC240
-        append(log, "after\n")
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            append(log, "before it was rotated\n")
+            log.rename(log.with_name(f"{log.name}.1"))  # noqa: ASYNC240
+            append(log, "after\n")
         await said.until_line("after")
         said.check_exact(numbered(0, 10).encode(), b"before it was rotated\n", b"after\n")
         assert said.gap_kinds.count(GapKind.LINK) == 1
@@ -239,10 +238,8 @@ async def test_cut_back_to_what_was_read_again_is_said(box: Box, log: Path) -> N
         await said.until_line("line 49")
         append(log, "more\n")
         await said.until_line("more")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        os.truncate(log, 390)  # beyond where reading begins again, before where it ended
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            os.truncate(log, 390)  # beyond where reading begins again, before where it ended
         await auntil(lambda: said.gaps)
         append(log, "fresh\n")
         await said.until_line("fresh")
@@ -256,11 +253,9 @@ async def test_replaced_in_place_by_a_longer_file_is_seen(box: Box, log: Path) -
     append(log, numbered(0, 100))
     async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 99")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        os.truncate(log, 0)
-        append(log, "other " * 500 + "\nfresh\n")
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            os.truncate(log, 0)
+            append(log, "other " * 500 + "\nfresh\n")
         await said.until_line("fresh")
         assert said.gap_kinds[0] is GapKind.LINK
         assert said.gaps[-1].text == "replaced while it was not followed: restarted at 0"
@@ -272,12 +267,10 @@ async def test_gone_and_another_in_its_place_is_counted_as_lost(box: Box, log: P
     append(log, numbered(0, 3))
     async with wired(box.ssh_config, way=box.way) as wire, following(wire, log) as said:
         await said.until_line("line 2")
-        await asyncio.to_thread(box.stop)
-        await said.until_state(FeedState.CUT)
-        other = log.with_name("other")
-        append(other, "anew\n")
-        os.replace(other, log)
-        await asyncio.to_thread(box.start)
+        async with away(said, box):
+            other = log.with_name("other")
+            append(other, "anew\n")
+            os.replace(other, log)
         await said.until_line("anew")
         assert said.gap_kinds == [GapKind.LINK]
         assert said.gaps[0].lost_bytes is None

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from console.model.ask import Ask, Nobody, Question
+from console.model.ask import Ask, Nobody
 from console.model.clock import Pace, SystemClock
 from console.model.exits import Exit
 from console.model.failure import Failure, WireError
@@ -25,22 +25,11 @@ from tests.rig.process import runs
 from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
 from tests.rig.waiting import auntil
+from tests.transport.person import Person
 
 pytestmark = pytest.mark.rig
 
 PACE = replace(Pace().scaled(20), connect_deadline_s=30.0)
-
-
-class Person:
-    """Answers every question in turn and remembers it."""
-
-    def __init__(self, *answers: str | None) -> None:
-        self._answers = list(answers)
-        self.asked: list[Question] = []
-
-    async def ask(self, question: Question) -> str | None:
-        self.asked.append(question)
-        return self._answers.pop(0)
 
 
 class Wired(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from console.model.ask import Ask, Nobody, Question
+from console.model.ask import Ask, Nobody
 from console.model.clock import Pace, SystemClock
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
@@ -23,6 +23,7 @@ from console.transport.wire import LinkState, Wire
 from console.transport.wires import wire_to
 from tests.rig.proxy import TcpProxy
 from tests.rig.sshd import Sshd
+from tests.transport.person import Person
 
 pytestmark = pytest.mark.rig
 
@@ -192,16 +193,6 @@ async def test_certificates_of_a_user_and_of_a_host(tmp_path: Path, way: Way, be
             with pytest.raises(WireError) as caught:
                 await gets_in(wire)
             assert caught.value.kind is Failure.KEY_UNKNOWN
-
-
-class Person:
-    def __init__(self, answer: str) -> None:
-        self._answer = answer
-        self.asked: list[Question] = []
-
-    async def ask(self, question: Question) -> str | None:
-        self.asked.append(question)
-        return self._answer
 
 
 async def test_a_locked_key_in_the_form_of_today(sshd: Sshd, way: Way) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import asyncssh
 
-from console.model.ask import Ask, Nobody, Question
+from console.model.ask import Ask, Nobody
 from console.model.clock import Pace, SystemClock
 from console.model.exits import Exit
 from console.model.failure import Failure, WireError
@@ -20,6 +20,7 @@ from console.model.fleet import Wire as Way
 from console.transport.wire import LinkState, Wire
 from console.transport.wires import wire_to
 from tests.rig.waiting import auntil
+from tests.transport.person import Person
 
 # OpenSSH puts its questions in its own words.
 PASSWORD = {Way.ASYNCSSH: "Password for door", Way.OPENSSH: "tuner@127.0.0.1's password"}
@@ -62,16 +63,6 @@ class Door(asyncssh.SSHServer):
     def validate_kbdint_response(self, username: str, responses: Sequence[str]) -> bool:
         del username
         return list(responses) == [SECRET, CODE]
-
-
-class Person:
-    def __init__(self, *answers: str | None) -> None:
-        self._answers = list(answers)
-        self.asked: list[Question] = []
-
-    async def ask(self, question: Question) -> str | None:
-        self.asked.append(question)
-        return self._answers.pop(0)
 
 
 @asynccontextmanager
