@@ -248,7 +248,7 @@ async def _shown(
 def _session(use: _Use) -> LiveSession:
     from console.control.live_session import LiveSession
 
-    session = LiveSession(use.options, use.settings.pace)
+    session = LiveSession(use.options, use.settings.pace, use.settings.zone)
     use.masks = session.masks
     return session
 

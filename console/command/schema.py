@@ -16,6 +16,7 @@ from typing import get_args, get_origin, get_type_hints
 from console.command.schema_output import output
 from console.control.script import SCHEMA as SCRIPT
 from console.control.script import OnFail
+from console.control.step_guard import ANY, WINDOW
 from console.model.exits import Exit
 from console.model.fleet import Arm, Engine, Wire
 from console.model.verb import Kind, Verb
@@ -173,6 +174,7 @@ def _script() -> Schema:
         "fail_fast": FAIL_FAST,
         "when": CONDITIONS,
         "always": FLAG,
+        "guard": _guard(),
     }
     verbs = script_verbs()
     step = _object({**own, **{verb: _verb(VERBS[verb]) for verb in verbs}})
@@ -192,6 +194,19 @@ def _script() -> Schema:
             "step": {"type": "array", "items": step, "minItems": 1},
         },
         *("schema", "step"),
+    )
+
+
+def _guard() -> Schema:
+    window: Schema = {"type": "string", "pattern": f"^({ANY}|{WINDOW})$"}
+    described: dict[str, tuple[Schema, str]] = {
+        "confirm": (NAME, "the server it is for, said once more"),
+        "idle": (FLAG, "no request may run and none wait"),
+        "max_running": (_INTEGER, "so many requests may run at most"),
+        "window": (window, "time of the day, in the zone of the settings: HH:MM-HH:MM, or any"),
+    }
+    return _object(
+        {name: {**kind, "description": help_} for name, (kind, help_) in described.items()}
     )
 
 

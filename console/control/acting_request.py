@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from console.control.port import Argument
+from console.control.step_guard import StepGuard
 from console.model.clock import Pace
 from console.model.mask import Masks
 
-ACTS = ("adopt", "launch", "stop", "swap", "restart")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RECIPE = re.compile(r"/[^\0\n]*/\.spec-console/[A-Za-z0-9._/-]+\.recipe")
 _SEE = ("ranks", "nccl")
@@ -33,6 +33,7 @@ class Request:
         args: put behind the recipe's command line.
         recipe: a file of the console's folder on the host, in place of the server's own recipe.
         given: all of it, as it was asked for.
+        guard: when a script's step may be done at all.
         roll_back: by itself, once it fails.
         method: `tmux` for a window of tmux; in the background where empty.
         kill_s: KILL is allowed so long after the first TERM; None for never unasked.
@@ -49,6 +50,7 @@ class Request:
     args: tuple[str, ...] = ()
     recipe: str = ""
     given: Mapping[str, Argument] = field(default_factory=dict)
+    guard: StepGuard = field(default_factory=StepGuard)
 
     @property
     def stops(self) -> bool:
@@ -98,6 +100,7 @@ def read_request(
         _arguments(str(given.get("args", ""))),
         _recipe(str(given.get("recipe", ""))),
         given,
+        StepGuard.of(given),
     )
 
 

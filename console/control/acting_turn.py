@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from console.control.acting_audit import audited
 from console.control.acting_flow import DONE, FAILED, End, Flow
+from console.control.acting_guarded import guarded, with_load
 from console.control.acting_look import Look, Looker
 from console.control.acting_plan import planned
 from console.control.acting_request import Request
@@ -59,11 +60,15 @@ class Turn:
 
     async def go(self) -> Outcome:
         acts, request = self.acts, self.request
-        look = await self.look()
+        look = await with_load(acts, request, self.look)
         lines = tuple(acts.clean(line) for line in told(look, request))
         if acts.guard.dry:
+            why = guarded(acts, request.guard, look)
+            lines += (acts.clean(f"refused as things are now: {why}"),) if why else ()
             lines += self._plan(look)
             return Outcome(Exit.OK, Clean("not done: dry run"), {"act": self.act}, lines)
+        if why := guarded(acts, request.guard, look):
+            raise Refused(why)
         _possible(look, self.request)
         await self._by_hand(look)
         detail = [plain(line) for line in lines]

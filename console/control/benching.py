@@ -6,7 +6,7 @@ Owns that one benchmark runs at a time on a host and that a cancelled one keeps 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from console.bench.plan import Plan
 from console.control.bench_forecast import Order, alone, forecast, foretell, sides
 from console.control.bench_history import with_history
 from console.control.bench_launches import CANCELLED, Launches, Plans
+from console.control.bench_outcome import benches_outcome
 from console.control.bench_request import BadRequest, read_plan
 from console.control.comparing import compare_outcome
 from console.control.guard import READ_ONLY
@@ -217,51 +218,6 @@ def launch_number(state: State, server: str, protocol: str) -> int:
         and bench.finished.valid
     ]
     return len(before) + 1
-
-
-def bench_outcome(state: State, bench: str, masks: Masks) -> Outcome:
-    """How a benchmark ended: OK only when it is valid."""
-    cell = state.benches[bench]
-    assert cell.started is not None
-    assert cell.finished is not None
-    finished = cell.finished
-    figures: dict[str, float] = dict(finished.figures)
-    results: dict[str, str | int | float] = {"bench": bench, "valid": str(finished.valid).lower()}
-    results |= {"decode_tok_s": 0.0, "low": 0.0, "high": 0.0, "runs": 0, **figures}
-    # What a valid one still says is how far a baseline is from its own history.
-    results["departed"] = finished.why if finished.valid and finished.why else "none"
-    said = f"{bench}: {cell.started.server} ({cell.started.arm.value}) "
-    said += rate_words(figures)
-    if finished.why:
-        said += f"; {finished.why}" if finished.valid else f"; not valid: {finished.why}"
-    cancelled = finished.why.startswith(CANCELLED)
-    code = Exit.OK if finished.valid else Exit.INTERRUPTED if cancelled else Exit.STEP
-    return Outcome(code, clean(said, masks), results)
-
-
-def benches_outcome(state: State, benches: Sequence[str], masks: Masks) -> Outcome:
-    """How one or two benchmarks ended: the results of the first, the words of both."""
-    found = [bench_outcome(state, bench, masks) for bench in benches]
-    first = next((one for one in found if not one.ok), found[0])
-    text = clean("; ".join(one.text for one in found), masks)
-    return Outcome(first.exit, text, found[0].results)
-
-
-def rate_words(figures: Mapping[str, float]) -> str:
-    """`62.9 tok/s [62.6, 63.2], 5 runs, TTFT 310 ms`."""
-    rate = figures.get("decode_tok_s")
-    if rate is None:
-        return "no run counts"
-    parts = [f"{rate:.1f} tok/s"]
-    if "low" in figures:
-        parts[0] += f" [{figures['low']:.1f}, {figures['high']:.1f}]"
-    runs = round(figures.get("runs", 0))
-    parts.append(f"{runs} run{'' if runs == 1 else 's'}")
-    if "ttft_us" in figures:
-        parts.append(f"TTFT {figures['ttft_us'] / 1e3:.0f} ms")
-    if "accept_len" in figures:
-        parts.append(f"{figures['accept_len']:.2f} tokens a pass")
-    return ", ".join(parts)
 
 
 def assumed(given: Mapping[str, Argument]) -> tuple[float, str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from console.model.ask import Ask, NobodyToAsk, Question
 from console.model.clock import US_PER_S, Clock, Pace
 from console.model.fleet import Fleet, Server
+from console.model.zone import UTC_ZONE
 
 READ_ONLY = "read-only: nothing on a host is changed; unlock first"
 APPLY = "read-only: nothing on a host is changed without --apply"
@@ -49,6 +50,7 @@ class Guard:
         dry: everything is looked at and nothing done.
         attended: whether there is a person who could unlock.
         series: the act under way belongs to several that were confirmed together.
+        zone: of the times of the day in scripts.
     """
 
     clock: Clock
@@ -58,6 +60,7 @@ class Guard:
     dry: bool = False
     attended: bool = False
     series: Series | None = None
+    zone: str = UTC_ZONE
     _until_us: int | None = field(default=None)
 
     def unlock(self) -> None:

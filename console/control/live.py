@@ -26,6 +26,7 @@ from console.control.environments import (
     read_now,
 )
 from console.control.guard import READ_ONLY
+from console.control.link_back import cut_for_now
 from console.control.on_demand import token_now, topology_now
 from console.control.plans import plan_read
 from console.control.port import Argument, Outcome
@@ -212,6 +213,8 @@ class Live:
             return Outcome(Exit.STEP, clean(why, self._masks))
 
         def known(state: State) -> Outcome | None:
+            if cut_for_now(state, LogId(log), server):
+                return None
             return tail_outcome(state, self.timeline.logs, LogId(log), count)
 
         await self._until(lambda state: known(state) is not None)

@@ -23,6 +23,7 @@ from console.model.fleet import Fleet
 from console.model.mask import Masks
 from console.model.text import Clean, clean
 from console.model.version import written_version
+from console.model.zone import UTC_ZONE
 from console.session.environments import EnvironmentKeeper, wanted
 from console.session.keeper import Keeper
 from console.session.recorder import Recorder, started
@@ -55,13 +56,14 @@ class Stage:
 class LiveSession:
     """A live session about to begin: its clock, its timeline and where it is recorded."""
 
-    def __init__(self, options: Namespace, pace: Pace) -> None:
+    def __init__(self, options: Namespace, pace: Pace, zone: str = UTC_ZONE) -> None:
         self.clock = SystemClock()
         self.pace = pace
         self.masks = Masks()
         self.timeline = Timeline(self.clock, rules(self.pace))
         self.recorder: Recorder | None = None
         self._options = options
+        self._zone = zone
 
     def recorded(self) -> int | None:
         """Bytes recorded so far, or None when nothing is recorded."""
@@ -126,7 +128,7 @@ class LiveSession:
         options = self._options
         named = frozenset(options.yes_target)
         dry = bool(options.dry_run and options.script)
-        return Guard(self.clock, self.pace, options.apply, named, dry, attended)
+        return Guard(self.clock, self.pace, options.apply, named, dry, attended, zone=self._zone)
 
     def _opened(self, stage: Stage) -> SessionOpened:
         return SessionOpened(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from console.control.arguments import Step
 from console.control.port import Argument
+from console.control.step_guard import GUARD
 from console.model.mask import Masks
 from console.model.text import clean
 from console.model.verb import REFERENCE, Kind
@@ -45,6 +46,8 @@ def words(verb: str, arguments: Mapping[str, Argument]) -> Iterator[tuple[str, s
     fields = {field.name: field.kind for field in VERBS[verb].script or ()}
     for name, value in arguments.items():
         match fields.get(name):
+            case None if name.startswith(f"{GUARD}."):
+                yield name, str(value)
             case None:
                 continue
             case Kind.CONDITIONS:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from console.control.arguments import Arguments, Round, Step
 from console.control.rounds import rounds
+from console.control.step_guard import read_guard
 from console.model.fleet import Fleet
 from console.model.verb import Verb
 from console.model.verbs import VERBS, script_verbs
@@ -22,7 +23,20 @@ from console.store.toml import Document, Table, load, nearest, one_of
 SCHEMA = "script/1"
 
 REPEAT = "repeat"
-_OWN = (*("id", "name", "target", "timeout", "stall", "progress", "fail_fast", "when", "always"),)
+_OWN = (
+    *(
+        "id",
+        "name",
+        "target",
+        "timeout",
+        "stall",
+        "progress",
+        "fail_fast",
+        "when",
+        "always",
+        "guard",
+    ),
+)
 _ID = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -160,6 +174,7 @@ class _Check:
         check = self._arguments()
         repeats = verb is not None and verb.id == REPEAT
         arguments = check.read(table, verb) if verb is not None else {}
+        arguments.update(read_guard(table, verb, servers))
         when = check.conditions(table, "when") if "when" in table.names() else ()
         step = Step(
             step_id,

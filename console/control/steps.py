@@ -13,6 +13,7 @@ from typing import Protocol
 
 from console.control.arguments import Step, until_log
 from console.control.expression import Unknown, Value, conditions, fill, holds
+from console.control.link_back import LOOKS, link_back, link_lost
 from console.control.port import Argument, Control, Outcome
 from console.control.recorded import recorded
 from console.control.repeating import Repeat
@@ -181,8 +182,20 @@ class Steps:
                 return await Wait(self, step, server, arguments, watchdog).go()
             if (over := watchdog.over()) is not None:
                 return over
-            work = self.control.do(step.verb, server, arguments, step.timeout_s)
+            work = self._do(step, server, arguments)
             return await (work if self._playing() else watchdog.around(work))
+
+    async def _do(self, step: Step, server: str, arguments: dict[str, Argument]) -> Outcome:
+        control, timeline = self.control, self.control.timeline
+        if self._playing():
+            return await control.do(step.verb, server, arguments, step.timeout_s)
+        await link_back(timeline, server, step.timeout_s)
+        outcome = await control.do(step.verb, server, arguments, step.timeout_s)
+        again = outcome.exit is Exit.UNREACHABLE and step.verb in LOOKS
+        if again and await link_lost(timeline, server):
+            await link_back(timeline, server, step.timeout_s)
+            outcome = await control.do(step.verb, server, arguments, step.timeout_s)
+        return outcome
 
     def _assert(self, texts: Argument) -> Outcome:
         """In a dry run a condition on what was not done is passed over, and said to be."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from console.control.arguments import Arguments, Step
+from console.control.step_guard import GUARD, read_guard
 from console.model.mask import MASKED
 from console.model.text import plain
 from console.model.verb import REFERENCE, Kind, Verb
@@ -19,6 +20,7 @@ from console.store.toml import BadFile, parse
 from console.stream.codec import quote
 from console.stream.fact import Pairs
 
+_GUARD = f"{GUARD}."
 _NUMBERED = re.compile(r"(\w+)\.\d+")
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
 _BARE = (Kind.NUMBER, Kind.DECIMAL)
@@ -78,6 +80,7 @@ class Written:
         check.read(table, verb)
         if "when" in table.names():
             check.conditions(table, "when")
+        read_guard(table, verb, ())
         table.duration("timeout", 0.0)
         table.flag("always")
         table.finish()
@@ -95,13 +98,26 @@ def _grouped(told: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _beside(told: Mapping[str, list[str]], kinds: Mapping[str, Kind]) -> Iterator[str]:
-    """`when`, `timeout` and `always`, where they say something and no field has their name."""
+    """`when`, `guard`, `timeout`, `always`: where they say something and are no field's name."""
     if "when" in told and "when" not in kinds:
         yield f"when = {_toml(Kind.CONDITIONS, told['when'])}"
+    guard = [
+        f"{name.removeprefix(_GUARD)} = {_guarded(name.removeprefix(_GUARD), values[0])}"
+        for name, values in told.items()
+        if name.startswith(_GUARD)
+    ]
+    if guard:
+        yield f"{GUARD} = {{ {', '.join(guard)} }}"
     if "timeout" in told:
         yield f"timeout = {quote(told['timeout'][0])}"
     if told.get("always") == ["true"]:
         yield "always = true"
+
+
+def _guarded(name: str, value: str) -> str:
+    if name == "idle":
+        return str(value == "1").lower()
+    return _toml(Kind.NUMBER if name == "max_running" else Kind.TEXT, [value])
 
 
 def _toml(kind: Kind, values: list[str]) -> str:

@@ -1,4 +1,5 @@
-"""Time zones by name, for what a person reads on the screen. Files and scripts always say UTC."""
+"""Time zones by name, for what a person reads on the screen and for a time of the day that a script
+names. Moments in files and in output are always UTC."""
 
 from __future__ import annotations
 

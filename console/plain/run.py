@@ -11,6 +11,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from console.control.link_back import link_back
 from console.control.port import Control
 from console.control.resuming import Resumed, resumed
 from console.control.script import Script, load_script
@@ -19,6 +20,7 @@ from console.model.clock import SystemClock, utc_from_text
 from console.model.exits import Exit
 from console.model.fleet import Fleet
 from console.model.mask import Masks
+from console.model.text import plain
 from console.plain.benches import Benches
 from console.plain.junit import junit
 from console.plain.ledger import Ended, Ledger
@@ -26,10 +28,13 @@ from console.plain.report import Report
 from console.plain.summary import summary
 from console.plain.table import Beside, Table, drawn, wanted
 from console.store.toml import BadFile, Problem
+from console.stream.standing import UP
 from console.stream.state import State
 from console.stream.timeline import Timeline
 
 _FILES = ("junit", "summary")
+LOOK_S = 5.0
+"""How long a server may take to say how it is, once a script has failed."""
 
 
 async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit:
@@ -72,15 +77,15 @@ async def run_script(options: Namespace, control: Control, fleet: Fleet) -> Exit
             code = Exit.INTERRUPTED
         finally:
             benches.close()
-    if code is Exit.INTERRUPTED:
-        report.notice("interrupted; " + standings(timeline.state))
+            if control.playback is None:
+                timeline.unsubscribe(benches.take)
     session = getattr(control, "session_path", "")
-    if code is Exit.INTERRUPTED and session and any(step.rounds for step in script.steps):
-        report.notice(f"go on with: --resume {session}")
+    await _left(options, control, script, code, report)
     report.ended(script.name, code, session)
     opened = timeline.state.session.opened
     began = str(opened.utc) if opened is not None else ""
     ended = Ended(script.name, fleet.name, code, began, session, tuple(ledger.entries))
+    timeline.unsubscribe(report.take)
     return _written(options, ended, timeline.state, report)
 
 
@@ -127,9 +132,39 @@ def _written(options: Namespace, ended: Ended, state: State, report: Report) -> 
     return code
 
 
+async def _left(
+    options: Namespace, control: Control, script: Script, code: Exit, report: Report
+) -> None:
+    """Say how a script that did not end well leaves the servers, and how it goes on."""
+    state, session = control.timeline.state, getattr(control, "session_path", "")
+    if code is Exit.INTERRUPTED:
+        report.notice("interrupted; " + standings(state))
+        if session and any(step.rounds for step in script.steps):
+            report.notice(f"go on with: --resume {session}")
+    elif code is not Exit.OK and control.playback is None and not options.dry_run:
+        await _look(control, script)
+        report.notice("servers: " + standings(control.timeline.state))
+
+
+async def _look(control: Control, script: Script) -> None:
+    """Ask every server of a script that failed once more: what is told of it has to be of now."""
+    steps = [*script.steps, *(s for t in script.steps for r in t.rounds for s in r.steps)]
+    names = dict.fromkeys(server for step in steps for server in step.servers)
+
+    async def look(name: str) -> None:
+        await link_back(control.timeline, name, LOOK_S)
+        await control.do("health", name, {}, LOOK_S)
+
+    await asyncio.gather(*map(look, names))
+
+
 def standings(state: State) -> str:
-    """How every server stands, one after the other."""
-    told = [f"{name} {state.standing(name).value}" for name in state.servers]
+    """How every server stands, one after the other; with the reason where it is not up."""
+    told = []
+    for name, cell in state.servers.items():
+        standing = state.standing(name)
+        why = f" ({plain(cell.standing.why)})" if cell.standing and standing not in UP else ""
+        told.append(f"{name} {standing.value}{why}")
     return ", ".join(told) or "no server seen"
 
 

@@ -60,7 +60,10 @@ class SshConnection:
     async def lost(self) -> str:
         """Return when it has ended, with the reason."""
         await self.connection.wait_closed()
-        return str(self.client.lost or "the host closed the connection")
+        error = self.client.lost
+        if isinstance(error, OSError) and error.strerror:
+            return error.strerror.lower()
+        return str(error or "the host closed the connection")
 
     async def answers(self) -> None:
         """Return at a sign of life; a command that is refused is one too."""

@@ -44,6 +44,8 @@ class RemoteCommand:
             self._process.stdin.write(data)
             await self._process.stdin.drain()
         except (asyncssh.Error, OSError) as error:
+            if self._process.get_extra_info("connection").is_closed():
+                raise WireError(Failure.LINK_LOST, "the link was lost") from error
             raise WireError(Failure.CLOSED, "the command takes no more input") from error
 
     async def feed(self, stdin: bytes) -> None:

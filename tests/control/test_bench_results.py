@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.control.benching import bench_outcome
+from console.control.bench_outcome import bench_outcome
 from console.model.exits import Exit
 from console.model.fleet import Arm
 from console.model.mask import Masks
@@ -31,3 +31,12 @@ def test_a_baseline_outside_its_history_is_told_from_one_within() -> None:
 def test_a_benchmark_that_does_not_count_has_departed_from_nothing() -> None:
     outcome = bench_outcome(ended(False, "2 of 5 runs count"), "b1", Masks())
     assert (outcome.exit, outcome.results["departed"]) == (Exit.STEP, "none")
+
+
+def test_a_failure_of_the_wire_keeps_its_code() -> None:
+    lost = "link lost: the link was lost; 0 of 5 runs count"
+    assert bench_outcome(ended(False, lost), "b1", Masks()).exit is Exit.UNREACHABLE
+    silent = "timeout: the worker was silent for 60 s; 0 of 5 runs count"
+    assert bench_outcome(ended(False, silent), "b1", Masks()).exit is Exit.DEADLINE
+    refused = "unreachable: connection refused; 0 of 5 runs count"
+    assert bench_outcome(ended(False, refused), "b1", Masks()).exit is Exit.STEP

@@ -10,8 +10,9 @@ import pytest
 
 from console.bench.provenance import Group, Unread, Unset
 from console.control.bench_history import TOPIC, with_history
+from console.control.bench_outcome import rate_words
 from console.control.bench_request import BadRequest, read_plan
-from console.control.benching import assumed, next_name, rate_words
+from console.control.benching import assumed, next_name
 from console.control.comparing import compare_outcome
 from console.model.clock import ManualClock
 from console.model.exits import Exit

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
+from console.control.port import Argument
 from console.lab.switches import set_switches
 from console.model.clock import Pace
 from console.model.exits import Exit
@@ -166,6 +170,46 @@ async def test_a_cold_load_of_25_minutes_goes_on_as_long_as_it_moves_and_outlive
             assert refused.exit is Exit.GUARD
             assert "kimi-base still loads in this slot" in refused.text
             assert runs(pid)
+
+
+async def test_the_guard_of_a_step_is_held_against_what_runs_before_anything_is_changed(
+    tmp_path: Path,
+) -> None:
+    with lab(tmp_path / "lab", "--switch", "kimi-base.slowdown=50", scale=SCALE) as running:
+        await auntil(lambda: len(ranks(running)) == 8)
+        before = ranks(running)
+        async with acting(Path(running.ready["fleet"]), *YES, pace=PACE) as console:
+            idle: dict[str, Argument] = {"guard.idle": 1}
+            when = datetime.now(UTC) + timedelta(hours=2)
+            window = f"{when:%H:%M}-{when + timedelta(hours=1):%H:%M}"
+            late = await console.live.do("restart", "kimi-base", {"guard.window": window})
+            assert late.exit is Exit.GUARD
+            assert f"UTC, outside its window {window}" in late.text
+            await auntil(lambda: answers(console), 30, "the server")
+            body = {"text": "a", "sampling_params": {"max_new_tokens": 4000, "ignore_eos": True}}
+            base = f"http://127.0.0.1:{running.port}"
+            async with httpx.AsyncClient(timeout=60) as client:
+                asked = asyncio.ensure_future(client.post(f"{base}/generate", json=body))
+                await auntil(lambda: busy(client, base), 30, "a request that runs")
+                for given in (idle, {"guard.max_running": 0}):
+                    refused = await console.live.do("restart", "kimi-base", given)
+                    assert refused.exit is Exit.GUARD, refused.text
+                    assert re.search("guard: (not idle: )?1 requests run", refused.text)
+                asked.cancel()
+                await asyncio.gather(asked, return_exceptions=True)
+            assert ranks(running) == before
+            assert "requested" not in [text for _, text in console.ends()]
+
+
+async def answers(console: Console) -> bool:
+    """Whether it is up."""
+    return (await console.do("health", "kimi-base")).ok
+
+
+async def busy(client: httpx.AsyncClient, base: str) -> bool:
+    """Whether the server's own figures say that something runs."""
+    said = (await client.get(f"{base}/metrics")).text
+    return re.search(r"^sglang:num_running_reqs\{[^}]*\} 1", said, re.M) is not None
 
 
 def far(console: Console) -> str:

@@ -28,14 +28,17 @@ pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 SCALE = 25.0
 SCRIPT = ROOT / "sample_sessions" / "scripts" / "whole-night.toml"
-# Loads are simulated and run fifty times faster; what this machine itself has to do does not.
-PACE = replace(
-    Pace().scaled(SCALE),
-    kill_grace_s=15.0,
-    read_deadline_s=Pace().read_deadline_s,
-    health_deadline_s=Pace().health_deadline_s,
-)
 YES = ("--apply", "--yes-target", "kimi-base", "--yes-target", "kimi-eagle3")
+
+
+def pace(scale: float) -> Pace:
+    """Loads are simulated and run faster; what this machine itself has to do does not."""
+    return replace(
+        Pace().scaled(scale),
+        kill_grace_s=15.0,
+        read_deadline_s=Pace().read_deadline_s,
+        health_deadline_s=Pace().health_deadline_s,
+    )
 
 
 def told(err: str) -> str:
@@ -71,7 +74,7 @@ async def test_the_story_ends_in_the_right_conclusion(
     )
     with lab(tmp_path / "lab", scale=SCALE) as running:
         fleet = load_fleet(running.ready["fleet"])
-        session = LiveSession(options, PACE)
+        session = LiveSession(options, pace(SCALE))
         async with session.live(Stage(fleet, "simulated"), Nobody(), on_demand=True) as live:
             code = await run_script(options, live, fleet)
     shown = capsys.readouterr()
