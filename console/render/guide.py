@@ -75,7 +75,7 @@ PAGES: dict[str, Page] = {
         "Servers",
         "Every server of the fleet. The selected one (▶) is whose log, detail and environment are "
         "shown, and whom a key asks, measures or changes.",
-        ("servers.", "health", "generate", "topology", "view.detail", *_ACTS),
+        ("servers.", "logs.open", "health", "generate", "topology", "view.detail", *_ACTS),
         (
             *((f"{shape} {now.value}", _STANDS[now]) for now, (shape, _) in SHAPES.items()),
             ("TOK/S", "decode tokens a second, seen in the last ten seconds"),
@@ -92,7 +92,7 @@ PAGES: dict[str, Page] = {
         "Baseline and speculative",
         "Every run of the newest benchmark of each arm: decode tokens a second, one request at a "
         "time, counted from the server's usage.",
-        _BENCH,
+        (*_BENCH, "logs.open"),
         (
             ("●, ▲", "a run of the baseline, of the speculative arm"),
             ("┃, ║", "the interval of an arm's mean"),
@@ -104,7 +104,7 @@ PAGES: dict[str, Page] = {
     "verdict": Page(
         "Verdict",
         "What comparing both arms came to, under which circumstances, and what to do next.",
-        (*_BENCH, "mode.environment"),
+        (*_BENCH, "logs.open", "mode.environment"),
         (
             ("FASTER, SLOWER", "the interval of the ratio lies above, below what is the same"),
             ("SAME", "the interval lies within what counts as no difference"),

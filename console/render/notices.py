@@ -16,6 +16,9 @@ from console.stream.state import Host, Log, State
 _WHOLE = "session"
 """The subject of what is about no server and no host: told without it."""
 
+NOTE_US = 300_000_000
+"""How long a note stands that asks for nothing."""
+
 _SEVERITIES = {"error": Role.ERROR, "warning": Role.WARNING, "note": Role.NOTE}
 _FEEDS: dict[FeedState, tuple[str, Role]] = {
     FeedState.OPENING: ("opening the log", Role.DIM),
@@ -27,7 +30,7 @@ _FEEDS: dict[FeedState, tuple[str, Role]] = {
 }
 
 
-def problem(state: State) -> Spans:
+def problem(state: State, now_us: int = 0) -> Spans:
     """What is wrong now, most pressing first; nothing when all is well."""
     for name, host in state.hosts.items():
         link = host.link
@@ -41,13 +44,21 @@ def problem(state: State) -> Spans:
     dropped = state.session.dropped
     if dropped is not None:
         return _line(Role.WARNING, f"{dropped.count:,} events not recorded", label(dropped.why))
-    newest = state.session.notices[-1] if state.session.notices else None
+    newest = _newest(state, now_us)
     act = failed_act(state)
     ended = act.finished if act is not None else None
     if act is not None and ended is not None and (newest is None or newest.seq < ended.seq):
         name = f"{label(act.requested.verb)} {label(act.requested.server)}" if act.requested else ""
         return _line(Role.ERROR, f"{name} {label(ended.outcome)}".strip(), label(ended.text))
     return noticed_spans(newest) if newest else ()
+
+
+def _newest(state: State, now_us: int) -> Noticed | None:
+    """The newest notice; a mere note only while it is new."""
+    for notice in reversed(state.session.notices):
+        if notice.severity != "note" or now_us - notice.t_us < NOTE_US:
+            return notice
+    return None
 
 
 def noticed_spans(notice: Noticed) -> Spans:

@@ -16,7 +16,7 @@ from console.model.verbs import VERBS
 from console.render.bar import NOTCHES, bar_spans
 from console.render.header import Mode, header_spans, host_spans, session_utc
 from console.render.keys import key_names
-from console.render.notices import problem, why_no_lines
+from console.render.notices import NOTE_US, problem, why_no_lines
 from console.render.results import NO_BENCH, NO_VERDICT, bench_lines, verdict_lines
 from console.render.spans import cells
 from console.stream.fact import FeedState, Link, Recording
@@ -151,6 +151,10 @@ def test_the_most_pressing_problem_is_told() -> None:
     assert told(problem(State(Session(recording=stopped), hosts={"gpu8": lost()}))) == (
         " ! gpu8: link lost: no answer"
     )
+    note = replace(notice, severity=Clean("note"), text=Clean("b measures"), t_us=NOTE_US)
+    noted = State(Session(notices=(notice, note)))
+    assert told(problem(noted, 2 * NOTE_US - 1)) == " ! base: b measures (e)"
+    assert told(problem(noted, 2 * NOTE_US)) == " ! base: 6 variables lost (e)"
     whole = replace(notice, subject=Clean("session"), remedy=Clean(""))
     assert told(problem(State(Session(notices=(whole,))))) == " ! 6 variables lost"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from console.model.span import Spans
 from console.render.notices import problem, said_spans
-from console.stream.state import State
 from console.ui.panes.pane import Line
+from console.ui.sight import Sight
 from console.ui.theme import Ink
 
 SAID_US = 8_000_000
@@ -27,11 +27,11 @@ class Notice(Line):
         self._until_us = clock_us + SAID_US
         self._settle(self._said)
 
-    def show(self, state: State, standing: Spans, clock_us: int) -> None:
+    def show(self, sight: Sight, standing: Spans, clock_us: int) -> None:
         """Show the answer while it is fresh, else `standing` (too small a screen), else trouble."""
         if clock_us >= self._until_us:
             self._said = ()
-        self._settle(self._said or standing or problem(state))
+        self._settle(self._said or standing or problem(sight.state, sight.now_us))
 
     def _settle(self, spans: Spans) -> None:
         self.put(spans)

@@ -76,7 +76,7 @@ class ModeScreen(Screen[None], inherit_bindings=False):
         self._replay.display = playback is not None
         if playback is not None:
             self._replay.show(sight.now_us, playback)
-        self.notice.show(sight.state, self.standing(), self._clock.now_us())
+        self.notice.show(sight, self.standing(), self._clock.now_us())
         self.keys.show()
 
     def again(self) -> None:
