@@ -50,10 +50,10 @@ def import_results(text: str) -> list[Imported] | NotImported:
     """All figures of a result file: JSON, or JSON lines (several results)."""
     try:
         documents = [json.loads(text)]
-    except ValueError:
+    except (ValueError, RecursionError):
         try:
             documents = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return NotImported(f"neither JSON nor JSON lines: {error}")
     found: list[Imported] = []
     for document in documents:

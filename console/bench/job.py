@@ -190,6 +190,6 @@ def read_record(line: str) -> Record:
                 return Done(cancelled)
             case {"kind": "run"}:
                 return read_answer(raw)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         pass
     return Garbled(line)

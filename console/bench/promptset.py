@@ -72,7 +72,7 @@ def read_jsonl(text: str, name: str) -> PromptSet | Unreadable:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return Unreadable(number, f"not JSON: {error}")
         prompt = _prompt(row) if isinstance(row, dict) else None
         if prompt is None:

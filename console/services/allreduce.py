@@ -192,7 +192,7 @@ def read_timing(blank: Timing, out: bytes, otherwise: str) -> Timing:
                     why = f"stopped at its limit of {record['limit_s']:g} s: a hang, or too slow"
                 case "end":
                     why = "" if sizes else "no size was timed"
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             # A library may write to standard output as well; what is no record is not ours.
             continue
     return Timing(blank.profile, blank.gpu, blank.ranks, torch, nccl, tuple(sizes), why)

@@ -63,9 +63,10 @@ def versions(told: Rows) -> Group:
 
 
 def _drivers(told: Rows) -> list[str]:
-    if "gpu.fields" not in told:
+    names = told.get("gpu.fields", [""])[0].split(",")
+    if "driver_version" not in names:
         return list(told.get("gpu.one.driver_version", []))
-    place = told["gpu.fields"][0].split(",").index("driver_version")
+    place = names.index("driver_version")
     rows = (row.split(", ") for row in told.get("gpu.row", []))
     return [row[place] for row in rows if len(row) > place]
 

@@ -54,7 +54,7 @@ def read_configured(out: bytes) -> Configured:
         elif row.startswith(" "):
             try:
                 name, equals, value = str(json.loads(row)).partition("=")
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if equals:
                 values.setdefault(name, value)
@@ -67,6 +67,6 @@ def _moment(text: str) -> datetime | None:
     """A time as engines write it: RFC 3339 with up to nanoseconds, as a JSON text."""
     try:
         found = datetime.fromisoformat(str(json.loads(text)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found.astimezone(UTC) if found.tzinfo is not None else None

@@ -32,6 +32,8 @@ from console.transport.wire import Use, Wire
 
 _FIXED = ("memory_total_mib", "power_limit_w", "clock_max_mhz", "pcie_gen_max", "pcie_width_max")
 _MOST_APPS = 64
+_MOST_GPUS = 256
+_MOST_LINE = 65_536
 
 
 async def gpus(wire: Wire, clock: Clock, pace: Pace, masks: Masks) -> AsyncGenerator[Event, None]:
@@ -96,6 +98,7 @@ async def _follow(
             if not part.data:
                 return
             *lines, rest = (rest + part.data).split(b"\n")
+            rest = rest[-_MOST_LINE:]
             for line in lines:
                 for event in watched.line(line.decode("utf-8", "replace")):
                     yield event
@@ -140,6 +143,8 @@ class _Gpus:
                 self.why = explain(text)
             return
         index = gpu.index if gpu.index is not None else len(self._index)
+        if index not in self._last and len(self._last) >= _MOST_GPUS:
+            return
         before = self._last.get(index)
         self._last[index] = gpu
         if before is None:

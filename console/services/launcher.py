@@ -21,7 +21,7 @@ from console.services.launcher_script import (
     unlock_argv,
     wedged_argv,
 )
-from console.services.process import HostCommands, Identity, Seen
+from console.services.process import HostCommands, Identity, Seen, understood
 from console.stream.fact import NOTHING
 
 
@@ -173,14 +173,15 @@ class Launcher:
         one = seen.identity
         rows = _accepted(await self.host.run(capture_argv(one.pid, one.start_ticks, file)))
         said = _said(rows)
-        counts = said.get("variables", "0 0").split()
+        with understood():
+            kept, unkept = map(int, said.get("variables", "0 0").split())
         clean = self.host.clean
         return Captured(
             said.get("recipe", ""),
             clean(said.get("cwd", "")),
             self._words(rows),
-            int(counts[0]),
-            int(counts[1]),
+            kept,
+            unkept,
             clean(said.get("stdout", "")),
             clean(said.get("through", "")),
             clean(said.get("program", "")),
@@ -219,7 +220,8 @@ class Launcher:
     async def show(self, path: str) -> tuple[tuple[Clean, ...], dict[str, str]]:
         """The masked command line and the showable variables of a recipe on the host."""
         rows = _accepted(await self.host.run(show_argv(path)))
-        at = rows.index("@environment")
+        with understood():
+            at = rows.index("@environment")
         pairs = (row[1:].partition("=") for row in rows[at:] if row.startswith(" "))
         values = {name: str(self.host.clean(value)) for name, _, value in pairs}
         return self._words(rows[:at]), values
@@ -231,9 +233,10 @@ class Launcher:
         said = _said(rows)
         for word in ("held", "stale"):
             if word in said:
-                other, age = said[word].split()
-                who, place = self._words(rows)
-                return Held(other, who, place, int(age), word == "stale")
+                with understood():
+                    other, age = said[word].split()
+                    who, place = self._words(rows)
+                    return Held(other, who, place, int(age), word == "stale")
         return None
 
     async def unlock(self, act: str) -> None:
@@ -265,7 +268,8 @@ def _launched(said: Mapping[str, str]) -> Launched | None:
     act, pid, start, boot, server = words
     log, recipe = said.get("log", ""), said.get("recipe", "")
     window = said.get("window", "")
-    return Launched(act, int(pid), int(start), boot, server, log, recipe, window)
+    with understood():
+        return Launched(act, int(pid), int(start), boot, server, log, recipe, window)
 
 
 def shown_command(words: tuple[Clean, ...]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -31,7 +31,7 @@ from console.transport.wire import Use, Wire
 
 T = TypeVar("T")
 
-_NUMBER = re.compile(r"\d{1,20}")
+_NUMBER = re.compile(r"[0-9]{1,20}")
 _LOST = (Failure.LINK_LOST, Failure.NO_LINK, Failure.TIMEOUT, Failure.NO_CHANNEL)
 
 
@@ -98,6 +98,20 @@ class Sent(StrEnum):
     RENAMED = "renamed"
     REFUSED = "refused"
     REBOOTED = "rebooted"
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Around the reading of an answer: what cannot be read is a failure of the host.
+
+    Raises:
+        WireError: REMOTE.
+    """
+    try:
+        yield
+    except (ValueError, IndexError, KeyError) as error:
+        why = f"the host answered what makes no sense: {str(error)[:80]}"
+        raise WireError(Failure.REMOTE, why) from error
 
 
 @dataclass(slots=True)
@@ -179,17 +193,19 @@ class HostCommands:
             last.clear()
             words.clear()
 
-        for row in await self.run(look_argv(wanted)):
-            if row.startswith(" "):
-                words.append(self.clean(row[1:].replace("\1", "\n")))
-                continue
-            if row.startswith("@"):
-                close()
-            name, *rest = row.split(" ")
-            if name == "@boot":
-                boot = rest[0]
-            elif name == "@process" and len(rest) == 7 and all(map(_NUMBER.fullmatch, rest[:2])):
-                last += rest
+        rows = await self.run(look_argv(wanted))
+        with understood():
+            for row in rows:
+                if row.startswith(" "):
+                    words.append(self.clean(row[1:].replace("\1", "\n")))
+                    continue
+                if row.startswith("@"):
+                    close()
+                name, *rest = row.split(" ")
+                if name == "@boot":
+                    boot = rest[0]
+                elif name == "@process":
+                    last += rest
         return found
 
     async def tree(self, port: int) -> Tree:
@@ -226,7 +242,8 @@ class HostCommands:
     async def members(self, group: int) -> list[int]:
         """Who is in a process group, zombies left out."""
         rows = await self.run(members_argv(group))
-        return [int(row.split(" ")[1]) for row in rows if row.startswith("@member ")]
+        with understood():
+            return [int(row.split(" ")[1]) for row in rows if row.startswith("@member ")]
 
     async def signal(
         self, name: str, targets: Iterable[Identity], *, group: bool = False
@@ -240,11 +257,12 @@ class HostCommands:
         if "@rebooted" in rows:
             return {one.pid: Sent.REBOOTED for one in wanted}
         found: dict[int, Sent] = {}
-        for row in rows:
-            word, _, rest = row.removeprefix("@").partition(" ")
-            pid = rest.partition(" ")[0]
-            if _NUMBER.fullmatch(pid):
-                found[int(pid)] = Sent(word)
+        with understood():
+            for row in rows:
+                word, _, rest = row.removeprefix("@").partition(" ")
+                pid = rest.partition(" ")[0]
+                if _NUMBER.fullmatch(pid):
+                    found[int(pid)] = Sent(word)
         return found
 
     async def alive(self, identities: Iterable[Identity]) -> list[Seen]:

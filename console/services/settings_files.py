@@ -18,6 +18,8 @@ from console.transport.wire import Use, Wire
 
 _LEFT_OUT = (".git", "node_modules", "__pycache__", ".venv", "proc", "sys")
 _COMPLAINT = re.compile(r"(?:[\w./-]*/)?(?:find|grep): ")
+_MOST_NAME = 65_536
+"""No path is longer; what is would be kept for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ async def _names(wire: Wire, folder: str, bounds: Bounds) -> tuple[list[str], Fi
         async with asyncio.timeout(bounds.seconds):
             while len(names) < bounds.most_files and (data := await stream.read()):
                 *lines, rest = (rest + data).split(b"\n")
+                rest = rest[-_MOST_NAME:]
                 for line in lines:
                     text = line.decode("utf-8", "surrogateescape")
                     if not _COMPLAINT.match(text):

@@ -104,7 +104,7 @@ def read_supervised(rows: list[str], host: HostCommands) -> Supervised:
     for name in ("Entrypoint", "User", "WorkingDir", *_ASKED):
         try:
             settings[name] = json.loads(said.get(name, "null"))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return Supervised(
         host.clean(said.get("unit", "")),
