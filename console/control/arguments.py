@@ -19,6 +19,7 @@ from console.stream.fact import Standing
 PROCESS_EXIT = "process_exit"
 RUN_FIELDS = ("date", "id", "fleet", "folder")
 _VALUES = (Kind.NUMBER, Kind.DECIMAL, Kind.DURATION)
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _LOG_UNTIL = re.compile(r"log:/(.+)/")
 
 Argument = str | int | float | tuple[str, ...]
@@ -228,7 +229,7 @@ def _why_no_pattern(text: str) -> str:
 
 def _valued(value: object) -> object:
     """A number that was given as a text on the command line; anything else as it is."""
-    if isinstance(value, str) and value.isascii() and value.isdecimal():
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     try:
         return float(value) if isinstance(value, str) else value

@@ -28,11 +28,12 @@ from console.plain.report import Report
 from console.plain.summary import summary
 from console.plain.table import Beside, Table, drawn, wanted
 from console.store.toml import BadFile, Problem
-from console.stream.standing import UP
+from console.stream.fact import Standing
 from console.stream.state import State
 from console.stream.timeline import Timeline
 
 _FILES = ("junit", "summary")
+_WELL = (Standing.ALIVE, Standing.GENERATING, Standing.IDLE)
 LOOK_S = 5.0
 """How long a server may take to say how it is, once a script has failed."""
 
@@ -163,7 +164,7 @@ def standings(state: State) -> str:
     told = []
     for name, cell in state.servers.items():
         standing = state.standing(name)
-        why = f" ({plain(cell.standing.why)})" if cell.standing and standing not in UP else ""
+        why = f" ({plain(cell.standing.why)})" if cell.standing and standing not in _WELL else ""
         told.append(f"{name} {standing.value}{why}")
     return ", ".join(told) or "no server seen"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -123,11 +124,13 @@ def load(path: str | Path) -> Document:
 
 
 def parse(raw: bytes, file: str) -> Document:
-    """Parse bytes; `file` is the name in messages.
+    """Parse bytes, without the byte order mark that some editors put first; `file` is the name in
+    messages.
 
     Raises:
         BadFile: no UTF-8 or no TOML.
     """
+    raw = raw.removeprefix(BOM_UTF8)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

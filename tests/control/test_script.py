@@ -206,3 +206,5 @@ def test_numbers_and_durations_may_be_variables(tmp_path: Path) -> None:
     assert (given[0].arguments["every"], given[1].arguments) == (60.0, {"lines": 7})
     with pytest.raises(BadFile, match="lines: a whole number was expected, not a text"):
         check(tmp_path, text, least="many")
+    with pytest.raises(BadFile, match="lines: -1 is outside 0 to 1000000"):
+        check(tmp_path, text, least="-1")

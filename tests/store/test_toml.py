@@ -126,3 +126,14 @@ def test_a_missing_file_a_folder_and_a_huge_file(tmp_path: Path) -> None:
 )
 def test_durations(text: str, seconds: float | None) -> None:
     assert duration_s(text) == seconds
+
+
+def test_a_file_of_another_system_has_the_same_places() -> None:
+    other = b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode()
+    document = parse(other, "f.toml")
+    assert document.top().text("schema") == "x/1"
+    for path in (("schema",), ("step", 0, "wait", "until"), ("step", 1, "after")):
+        assert document.place(path) == parse(TEXT.encode(), "f.toml").place(path)
+    with pytest.raises(BadFile) as caught:
+        parse(b"\xef\xbb\xbfa = \n", "f.toml")
+    assert str(caught.value.problems[0]).startswith("f.toml:1:5: not TOML: ")
