@@ -15,6 +15,7 @@ from console.engines.load import Load, Pass
 Basis = Literal["own rate", "warm history", "cold history", "startup times"]
 _FEW = 3  # a bar of so few items, or so quick, has no rate to extrapolate from
 _QUICK_S = 2.0
+_MOST_S = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,16 @@ class Earlier:
 def from_startup_times(times: Mapping[str, object]) -> Earlier:
     """SGLang 0.5.23's `startup_time` (/server_info) as an earlier load."""
     graphs = times.get("cuda_graph")
-    total = (
-        sum(v for v in graphs.values() if isinstance(v, float | int))
-        if isinstance(graphs, Mapping)
-        else 0.0
-    )
+    found = map(_seconds, graphs.values()) if isinstance(graphs, Mapping) else ()
+    total = sum((v for v in found if v is not None), 0.0)
     named = (("weights", times.get("load_weight")), ("kv cache", times.get("kv_cache_allocation")))
-    stages = [(name, float(v)) for name, v in named if isinstance(v, float | int)]
-    return Earlier("startup times", (*stages, ("graphs", float(total))))
+    stages = [(name, v) for name, told in named if (v := _seconds(told)) is not None]
+    return Earlier("startup times", (*stages, ("graphs", total)))
+
+
+def _seconds(found: object) -> float | None:
+    """A time that a load can have taken."""
+    return float(found) if isinstance(found, float | int) and 0 <= found < _MOST_S else None
 
 
 def closest(load: Load, earlier: Iterable[Earlier]) -> Earlier | None:

@@ -38,6 +38,10 @@ _INNER_NCCL = re.compile(
     r"(?:(?<=\s)|(?<=[\]\)]))[\w.-]+:\d+:\d+ \[\d+\] (?:[\w./]+:\d+ )?NCCL (?:INFO|WARN) "
 )
 _BATCH_INSIDE = re.compile(r"\b(?:Decode|Prefill) batch[.,]? ")
+_ABSURD = re.compile(r"\d{100,}")
+"""What is no number of anything: the interpreter itself refuses to read thousands of digits."""
+_LONG = 300
+"""In a shorter line every number can be read; most lines are, and cost no look."""
 _HTTP = re.compile(r'"[A-Z]+ /|request: [A-Z]+ /')
 
 
@@ -47,6 +51,8 @@ def parse_line(text: str) -> tuple[Line, ...]:
     A piece without a known message has fact None. Bars glued together or separated by
     carriage returns give one piece per bar, the latest state of each.
     """
+    if len(text) > _LONG:
+        text = _ABSURD.sub("…", text)
     if m := _DECODE(text):
         at, ranks, message, *fields = m.groups()
         return (Line(_sglang_head(at, ranks or ""), message, _decode(fields)),)

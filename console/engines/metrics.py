@@ -182,8 +182,10 @@ def _samples(lines: Iterable[str]) -> tuple[list[Sample], int]:
     for line in lines:
         try:
             for family in text_string_to_metric_families(line):
-                found += family.samples
-        except (ValueError, IndexError):
+                for sample in family.samples:
+                    float(sample.value)  # whole numbers are read as such, of any size
+                    found.append(sample)
+        except (ValueError, IndexError, OverflowError):
             bad += 1
     return found, bad
 

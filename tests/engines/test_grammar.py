@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -21,7 +23,7 @@ from console.engines.facts import (
 from console.engines.grammar import general, parse_line
 from console.engines.line import Line
 from console.engines.severity import noise, severity
-from tests.engines.observing import observe
+from tests.engines.observing import CAPTURES, observe
 
 D1 = (
     "[2025-01-10 09:00:01 TP0] Decode batch. #running-req: 1, #token: 812, token usage: 0.01,"
@@ -441,3 +443,12 @@ def test_no_line_of_64_kib_is_slow(text: str) -> None:
     began = time.process_time()
     parse_line(text[:65536])
     assert time.process_time() - began < 0.25
+
+
+@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.log")), ids=lambda path: path.stem)
+def test_a_number_without_end_is_no_defect_in_any_place_of_any_line(path: Path) -> None:
+    kinds = dict.fromkeys(re.sub(r"\d+", "7", line) for line in path.read_text().splitlines())
+    for line in kinds:
+        for spot in [found.start() for found in re.finditer("7", line)][:12]:
+            for digits in ("9" * 350, "9" * 4400):
+                parse_line(line[:spot] + digits + line[spot + 1 :])
