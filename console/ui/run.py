@@ -9,12 +9,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from textual.drivers.linux_driver import LinuxDriver
+
 from console.model.clock import Clock
 from console.model.exits import Exit
 from console.store.preferences import Settings
 from console.store.theme import Theme
 from console.ui.app import ConsoleApp
 from console.ui.ask import Dialogs
+from console.ui.terminal import TerminalDriver
 from console.ui.theme import safe
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ async def run(
         print(f"spec-console: {NO_TERMINAL}", file=sys.stderr)
         return Exit.USAGE
     app = ConsoleApp(opening, clock, settings, theme, dialogs, recorded, first_run=first_run)
+    if app.driver_class is LinuxDriver:
+        app.driver_class = TerminalDriver
     with _ended_by_signals(app.exit) as ended:
         await app.run_async(mouse=settings.mouse)
     if app.defect is not None:

@@ -1,4 +1,5 @@
-"""What is asked of the terminal beside drawing: whether it shows more than ASCII, and the mouse."""
+"""What is asked of the terminal beside drawing: whether it shows more than ASCII, the mouse, and
+one reader of its keyboard."""
 
 from __future__ import annotations
 
@@ -11,6 +12,33 @@ from textual.drivers.linux_driver import LinuxDriver
 from console.store.preferences import When
 
 _C = ("C", "POSIX")
+
+
+class TerminalDriver(LinuxDriver):
+    """The toolkit's driver, with one reader of the keyboard whatever tells it to go on.
+
+    The toolkit begins another at each SIGCONT, which a terminal that goes away and some shells send
+    to what was never stopped; one that is left over keeps the process from ending.
+    """
+
+    _runs = False
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._runs = True
+
+    def stop_application_mode(self) -> None:
+        self._runs = False
+        super().stop_application_mode()
+
+    def _sigcont_application(self, *_: object) -> None:
+        if not self._must_signal_resume:
+            if not self._runs or not os.isatty(self.fileno):
+                return
+            self.disable_input()
+            # Somebody else may have written where the screen was.
+            self._must_signal_resume = True
+        super()._sigcont_application()
 
 
 def draws_ascii(when: When, environ: Mapping[str, str] = os.environ) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.rig.tmux import Tmux
+from tests.rig.waiting import until
 
 ROOT = Path(__file__).parents[2]
 STORY = ROOT / "sample_sessions" / "story.toml"
@@ -105,6 +106,23 @@ def test_a_polite_signal_restores_the_terminal() -> None:
         subprocess.run(["kill", "-TERM", *found.stdout.split()], check=True)
         tmux.wait_for(lambda _: asked(tmux, "#{alternate_on}") == "0", 20)
         assert asked(tmux, "#{cursor_flag}") == "1"
+
+
+def test_told_to_go_on_without_having_been_stopped_it_obeys_and_ends() -> None:
+    with shell("tmux-256color") as tmux:
+        tmux.type(f"{CONSOLE}\n")
+        tmux.wait_for("▶ kimi-base", 30)
+        argv = ["ps", "-o", "pid=", "--ppid", str(tmux.pid)]
+        found = subprocess.run(argv, capture_output=True, text=True, check=True)
+        for _ in range(8):
+            subprocess.run(["kill", "-CONT", *found.stdout.split()], check=True)
+            tmux.press("4")
+            tmux.wait_for("Cycle, history, circumstances")
+            tmux.press("1")
+            tmux.wait_for("▶ kimi-base")
+        tmux.press("q")
+        gone = [*argv[:-1], str(tmux.pid)]
+        until(lambda: not subprocess.run(gone, capture_output=True, check=False).stdout, 20)
 
 
 def test_inside_gnu_screen_it_paints_obeys_and_leaves(tmp_path: Path) -> None:
