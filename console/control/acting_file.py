@@ -21,7 +21,7 @@ from console.model.fleet import Server
 from console.model.text import Clean
 from console.services.env_file import Unwritten, fabric, file_text, write_env_file
 from console.services.launcher import HostRefused, Launcher
-from console.services.process import HostCommands
+from console.services.process import UNREACHED, HostCommands
 from console.store.profiles import load_profiles, profiles_path
 from console.store.toml import BadFile
 from console.stream.environment import effective
@@ -93,7 +93,7 @@ async def write_file(acts: Acts, act: str, server: str, given: Mapping[str, Argu
         raise Refused(f"the host cannot be locked: {error}") from error
     if held is not None:
         raise Refused(held_by(held))
-    host.holding = True
+    host.awaited = UNREACHED
     try:
         fields = {"host": host.wire.host.name, "verb": "envfile", "server": server}
         fields["file"] = request.path

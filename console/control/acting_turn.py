@@ -26,7 +26,7 @@ from console.model.exits import Exit
 from console.model.failure import WireError
 from console.model.text import Clean, clean, plain
 from console.services.launcher import Held, HostRefused, Launcher
-from console.services.process import HostCommands
+from console.services.process import LOST, UNREACHED, HostCommands
 from console.stream.run_events import ActAdvanced, ActFinished, ActRequested
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Turn:
         self._renewed_us = 0
         wire = acts.watch.wire_of(request.server)
         self.commands = HostCommands(
-            wire, acts.clock, acts.pace, acts.masks, lambda text: self._say("link", text)
+            wire, acts.clock, acts.pace, acts.masks, lambda text: self._say("link", text), LOST
         )
         self.launcher = Launcher(self.commands)
         self.looker = Looker(
@@ -77,8 +77,8 @@ class Turn:
             confirmed = await acts.guard.confirm(
                 acts.ask, request.verb, request.server, detail, look.reasons(request)
             )
-        # From here on a cut link may leave something behind, so it is waited for.
-        self.commands.holding = True
+        # From here on whatever cuts the link may leave something behind, so it is waited for.
+        self.commands.awaited = UNREACHED
         try:
             await self._lock()
         except HostRefused as error:

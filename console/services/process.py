@@ -32,7 +32,10 @@ from console.transport.wire import Use, Wire
 T = TypeVar("T")
 
 _NUMBER = re.compile(r"[0-9]{1,20}")
-_LOST = (Failure.LINK_LOST, Failure.NO_LINK, Failure.TIMEOUT, Failure.NO_CHANNEL)
+LOST = frozenset({Failure.LINK_LOST})
+"""A link that was there: it comes back."""
+UNREACHED = LOST | {Failure.NO_LINK, Failure.TIMEOUT, Failure.NO_CHANNEL}
+"""Whatever keeps a command from its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +119,12 @@ def understood() -> Iterator[None]:
 
 @dataclass(slots=True)
 class HostCommands:
-    """Commands on one host. Where an act holds the host, a lost link is waited for and the command
-    given again: every command given through `run` must be safe to repeat.
+    """Commands on one host. An act waits for a link and gives the command again: every command
+    given through `run` must be safe to repeat.
 
     Attributes:
         waits: told once for each loss, with what is waited for.
-        holding: an act that changes the host is under way; otherwise a lost link ends it at once.
+        awaited: failures that are waited for; any other, and all where none is, ends it at once.
     """
 
     wire: Wire
@@ -129,7 +132,7 @@ class HostCommands:
     pace: Pace
     masks: Masks
     waits: Callable[[str], None] = field(default=lambda _text: None)
-    holding: bool = False
+    awaited: frozenset[Failure] = frozenset()
 
     async def run(self, argv: list[str], stdin: bytes = b"") -> list[str]:
         """The lines it printed, once it has printed its `@end`.
@@ -146,7 +149,7 @@ class HostCommands:
             try:
                 return await work()
             except WireError as error:
-                if not self.holding or error.kind not in _LOST:
+                if error.kind not in self.awaited:
                     raise
                 now_us = self.clock.now_us()
                 if told_us is None:

@@ -100,6 +100,7 @@ class Link(Generic[D]):
         self._defect: BaseException | None = None
         self._ending: asyncio.Task[None] | None = None
         self._said_unused = False
+        self._was_up = False
         self._closed = False
 
     async def states(self) -> AsyncIterator[LinkSeen]:
@@ -192,7 +193,8 @@ class Link(Generic[D]):
                 self._failure = error
                 if error.kind in _OUTSIDE:
                     why = f"{self._place}: {error.why}"
-                    self._failure = WireError(Failure.NO_LINK, why, error.detail)
+                    kind = Failure.LINK_LOST if self._was_up else Failure.NO_LINK
+                    self._failure = WireError(kind, why, error.detail)
                 await self._say(LinkSeen(LinkState.REFUSED, error.kind, error.why, error.detail))
                 if self._dialler.asked:
                     await self._now.wait()
@@ -204,7 +206,7 @@ class Link(Generic[D]):
 
     async def _hold(self, dialled: D) -> None:
         """Serve from this connection until it ends."""
-        self._dialled, self._failure = dialled, None
+        self._dialled, self._failure, self._was_up = dialled, None, True
         detail = () if self._said_unused else self._dialler.unused()
         self._said_unused = True
         try:

@@ -139,6 +139,20 @@ async def test_a_host_that_is_not_reached_is_never_taken_for_a_server_that_refus
         assert (seen[-1].failure, seen[-1].detail) == (kind, caught.value.detail)
 
 
+async def test_a_host_that_was_reached_and_is_not_any_more_has_lost_its_link() -> None:
+    dialler = Dialler()
+    async with linked(dialler, ManualClock()) as (link, seen):
+        await auntil(lambda: seen and seen[-1].state is LinkState.UP)
+        dialler.error = WireError(Failure.REFUSED, "connection refused")
+        dialler.made[0].ended.set()
+        link.retry()
+        await auntil(lambda: seen[-1].state is LinkState.REFUSED)
+        with pytest.raises(WireError) as caught:
+            await link.ready()
+        told = (caught.value.kind, caught.value.why)
+        assert told == (Failure.LINK_LOST, "ssh gpu: connection refused")
+
+
 @pytest.mark.parametrize("kind", [Failure.KEY_CHANGED, Failure.AUTH, Failure.CONFIG])
 async def test_what_a_person_must_mend_is_tried_rarely_at_once(kind: Failure) -> None:
     (first,) = await pauses(Dialler(WireError(kind, "no")), 1)
