@@ -40,6 +40,8 @@ from tests.services.launching import cmdline
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 SCALE = 50.0
+PACE = 25.0
+"""How much faster the console looks: as fast as the lab it would take a processor for itself."""
 # How fast the arms are says nothing at this pace.
 HEAD, *STEPS = SCRIPT.read_text().replace(', expect = "FASTER"', "").split("[[step]]\n")
 KEPT = '[[step]]\nid = "kept"\nsave = "{saved}"\nalways = true\n'
@@ -164,7 +166,7 @@ async def night(folder: Path, capsys: pytest.CaptureFixture[str]) -> AsyncIterat
     with lab(folder / "lab", scale=SCALE) as running, TcpProxy(running.ssh_ports()[0]) as proxy:
         stage = Stage(load_fleet(through(running, proxy.port, folder)), "simulated")
         options = parser().parse_args([*YES, "--script", "x", "--record", str(folder / "n.toml")])
-        async with LiveSession(options, pace(SCALE)).live(stage, Nobody(), on_demand=True) as live:
+        async with LiveSession(options, pace(PACE)).live(stage, Nobody(), on_demand=True) as live:
             yield Night(running, proxy, live, folder, capsys)
 
 
