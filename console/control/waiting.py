@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from console.control.watchdog import Watchdog
 
 _OK = 200
+_ANSWERS_S = 60.0
+"""A server whose log says that it is ready has so long to answer."""
 _MEETS = {
     Standing.REACHABLE: (Standing.REACHABLE, *UP),
     Standing.ALIVE: (Standing.ALIVE, Standing.GENERATING, Standing.IDLE),
@@ -93,7 +95,6 @@ class Wait:
         if failed and end is not None and waited_us >= self.every_s * US_PER_S:
             # A launch of just now may not have written yet: its log still ends as it did before.
             return self._over(Exit.ASSERTION, f"the load failed: {plain(end.why)}", waited_us)
-        seen = load is not None and load.seq > self.since
         standing = cell.standing
         stalled = standing is not None and standing.standing is Standing.STALLED
         if stalled and standing is not None and self.until != Standing.STALLED:
@@ -101,13 +102,24 @@ class Wait:
         if waited_us < self.step.timeout_s * US_PER_S:
             return None
         late = f"not within {self.step.timeout_s:g} s"
-        moves = seen and standing is not None and standing.standing is Standing.STARTING
-        if not moves:
+        if not self._moves(cell):
             return self._over(Exit.DEADLINE, late, waited_us)
         if not self.warned:
             self.warned = True
             self.steps.report.progress(self.step, self.server, f"{late}, but it moves: {self.last}")
         return None
+
+    def _moves(self, cell: Server) -> bool:
+        """Whether a load seen by this wait goes on, or has ended so lately that its health may
+        follow; what is waited for in the log does not come of itself."""
+        load, end, standing = cell.load, cell.load_end, cell.standing
+        starting = standing is not None and standing.standing is Standing.STARTING
+        if load is None or load.seq <= self.since or not starting:
+            return False
+        if end is None or end.seq < load.seq:
+            return True
+        since_us = self.steps.control.timeline.now_us - end.t_us
+        return self.pattern is None and since_us < _ANSWERS_S * US_PER_S
 
     def _over(self, code: Exit, why: str, waited_us: int) -> Outcome:
         text = clean(f"{self.until}: {why}; {self.last}", self.steps.masks)

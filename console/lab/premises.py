@@ -61,15 +61,19 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _stand_in(path: Path, module: str, host_dir: Path, call: str) -> None:
+_ENDS_WITH_ITS_PIPE = "import signal\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+"""For a command only: a server has to outlive a client that leaves in the middle of an answer."""
+
+
+def _stand_in(path: Path, module: str, host_dir: Path, call: str, first: str = "") -> None:
     # The shell line lets the interpreter's path be long or hold spaces, as pip does it.
     path.write_text(
         "#!/bin/sh\n"
         f"'''exec' {shlex.quote(sys.executable)} \"$0\" \"$@\"\n"
         "' '''\n"
-        "import signal, sys\n"
+        "import sys\n"
         "from pathlib import Path\n"
-        "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+        f"{first}"
         f"sys.path.insert(0, {str(_ROOT)!r})\n"
         f"from {module} import main\n"
         f"sys.exit({call.format(host=f'Path({str(host_dir)!r})')})\n"
@@ -91,6 +95,7 @@ def lay_host(site: Site) -> Path:
         "console.lab.nvidia_smi",
         host_dir,
         "main(sys.argv[1:], {host})",
+        _ENDS_WITH_ITS_PIPE,
     )
     return host_dir
 

@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 from console.lab.site import load_site
+from tests.lab.running import lab
 from tests.lab.simulated import CAPTURES, EAGLE, alive, eventually, simulated
+from tests.rig.waiting import until
+from tests.services.launching import cmdline
 
 SCALE = 40.0
 
@@ -315,3 +318,15 @@ def test_wrong_arguments_are_refused_as_argparse_does(
         assert server.process.wait(60) == 2
         assert says in server.log
         assert "Traceback" not in server.log
+
+
+def test_a_client_that_leaves_in_the_middle_of_an_answer_ends_no_server(tmp_path: Path) -> None:
+    def ignores_a_broken_pipe(pid: int) -> bool:
+        with contextlib.suppress(OSError):
+            status = Path(f"/proc/{pid}/status").read_text()
+            ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+            return "serve" in cmdline(pid) and bool(ignored >> (signal.SIGPIPE - 1) & 1)
+        return False
+
+    with lab(tmp_path / "lab") as running:
+        until(lambda: any(map(ignores_a_broken_pipe, running.processes())), what="the server")
