@@ -18,7 +18,7 @@ from tests.live.fleets import ROOT
 from tests.live.simulated import at_scale
 from tests.rig.tmux import Tmux
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("acts")]
+pytestmark = pytest.mark.rig
 
 SCALE = 20.0
 CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d) UTC")

@@ -21,9 +21,9 @@ from tests.live.simulated import at_scale
 from tests.rig.waiting import until
 from tests.services.launching import cmdline, environ
 
-pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("acts")]
+pytestmark = pytest.mark.rig
 
-SCALE = 100.0
+SCALE = 40.0
 SAMPLE = ROOT / "sample_sessions" / "scripts" / "sweep.toml"
 PROFILES = """\
 schema = "profiles/1"
