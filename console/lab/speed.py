@@ -74,11 +74,11 @@ class Speed:
     def steps(self, prompt: str, run: int) -> Iterator[tuple[float, int]]:
         """Seconds and new tokens of each decode step of one request, without end.
 
-        Accepted tokens follow the prompt alone, as under greedy decoding; run `run` differs from
-        another by about 0.5 % in time, a step from its neighbour by 2 %.
+        Accepted tokens follow the prompt alone, as under greedy decoding; run `run` of a prompt
+        differs from any other by about 0.5 % in time, a step from its neighbour by 2 %.
         """
         accepts = random.Random(f"{self.seed}/accept/{prompt}")
-        noise = random.Random(f"{self.seed}/run/{run}")
+        noise = random.Random(f"{self.seed}/run/{run}/{prompt}")
         step_s = self.step_s * noise.gauss(1.0, 0.005)
         while True:
             block = list(_CYCLE_TOKENS if self.speculative else (1,) * 40)
