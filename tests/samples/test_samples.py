@@ -80,7 +80,7 @@ def test_the_lab_night_ends_in_the_story_s_verdict() -> None:
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("FASTER by 19.3 % [18.3, 20.5]")
+    assert done.stdout.startswith("FASTER by 19.0 % [17.5, 20.5]")
 
 
 def test_strict_scrubbing_keeps_a_night_comparable(tmp_path: Path) -> None:
@@ -93,4 +93,4 @@ def test_strict_scrubbing_keeps_a_night_comparable(tmp_path: Path) -> None:
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("FASTER by 19.3 %")
+    assert done.stdout.startswith("FASTER by 19.0 %")
