@@ -24,7 +24,6 @@ from console.model.text import Clean
 from console.services.figures import Polls, Reading
 from console.session.journal import Journal
 from console.session.journal_logs import JournalLogs
-from console.session.player import Player
 from console.session.recorder import Recorder
 from console.session.segments import following
 from console.stream.logs import last_lines
@@ -67,13 +66,15 @@ def write(path: Path, size: int, batch: int = 20) -> dict[str, float]:
     return {"lines": first, "lines_per_s": round(first / took), "mb": recorder.size / 1e6}
 
 
-def seeks(player: Player, count: int = 60) -> Sequence[float]:
-    """Milliseconds of seeks to random times."""
+def seeks(replay: Replay, count: int = 60) -> Sequence[float]:
+    """Milliseconds of seeks to random times, with the lines a screen shows there."""
     chance = random.Random(1)
+    _shown(replay)
     took = []
     for _ in range(count):
         start = time.perf_counter()
-        player.seek(chance.randrange(player.length_us))
+        replay.player.seek(chance.randrange(replay.player.length_us))
+        _shown(replay)
         took.append((time.perf_counter() - start) * 1e3)
     return took
 
@@ -185,6 +186,8 @@ if len(sys.argv) > 1:
     replay = Replay(Journal(sys.argv[1]), ManualClock(), Masks())
     for place in range(0, 100, 7):
         replay.player.seek(replay.player.length_us * place // 100)
+        for log in replay.timeline.state.logs:
+            replay.timeline.logs.reach(log)
     replay.player.notches()
 print([round(now - before) for now, before in zip(resident(), empty)])
 """
@@ -249,10 +252,9 @@ def figures() -> dict[str, object]:
             journal = Journal(path)
             opened.append(time.perf_counter() - start)
         start = time.perf_counter()
-        JournalLogs(journal)
+        JournalLogs(journal).reach(LogId("kimi-base"))
         indexed = time.perf_counter() - start
-        player = Player(Journal(path), lambda _: None, lambda _: None)
-        took = sorted(seeks(player))
+        took = sorted(seeks(Replay(Journal(path), ManualClock(), Masks())))
         memory, screen = memory_mib(path), first_screen(path)
     return {
         "append": written,
