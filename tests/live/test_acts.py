@@ -29,7 +29,14 @@ from tests.rig.process import runs
 from tests.rig.sshd import Sshd
 from tests.rig.tmux import Tmux
 from tests.rig.waiting import auntil, until
-from tests.services.launching import cmdline, ended, environ, shifted_clock, with_word
+from tests.services.launching import (
+    cmdline,
+    ended,
+    environ,
+    parent,
+    shifted_clock,
+    with_word,
+)
 
 pytestmark = [pytest.mark.rig, pytest.mark.xdist_group("acts")]
 
@@ -53,8 +60,10 @@ def slot(tmp_path: Path, sshd: Sshd) -> Iterator[Slot]:
 
 
 def servers(models: Path) -> list[int]:
-    """Every server of this test that runs."""
-    return with_word(str(models))
+    """Every server of this test that runs. A child that is about to become another program still
+    has its parent's words, and is no server."""
+    found = with_word(str(models))
+    return [pid for pid in found if parent(pid) not in (None, *found)]
 
 
 def left(slot: Slot) -> list[int]:

@@ -53,7 +53,7 @@ env = { match = "*" }
 env = { read = "launcher" }
 [[step]]
 id = "last"
-tail = { lines = 200 }
+tail = { lines = 2000 }
 [[step]]
 health = { path = "/nosuch" }
 [[step]]

@@ -78,6 +78,15 @@ def with_word(word: str) -> list[int]:
     return sorted(found)
 
 
+def parent(pid: int) -> int | None:
+    """The process that began this one; None for one that is gone."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    except OSError:
+        return None
+    return int(after_name.split()[1])
+
+
 @contextlib.contextmanager
 def ended(word: str) -> Iterator[None]:
     """Whatever with this word is left afterwards ends: it is in no group of the test's."""
