@@ -52,7 +52,7 @@ def import_results(text: str) -> list[Imported] | NotImported:
         documents = [json.loads(text)]
     except (ValueError, RecursionError):
         try:
-            documents = [json.loads(line) for line in text.splitlines() if line.strip()]
+            documents = [json.loads(line) for line in text.split("\n") if line.strip()]
         except (ValueError, RecursionError) as error:
             return NotImported(f"neither JSON nor JSON lines: {error}")
     found: list[Imported] = []

@@ -17,5 +17,5 @@ def main(argv: Sequence[str]) -> Exit:
     parser.add_argument("file", metavar="SESSION")
     add_output(parser)
     options = parser.parse_args(argv)
-    write(to_script(Journal(options.file)).splitlines(), options.output)
+    write(to_script(Journal(options.file)).removesuffix("\n").split("\n"), options.output)
     return Exit.OK

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 
 import tomli_w
@@ -129,7 +130,7 @@ def want_profile(path: Path, server: str, name: str) -> None:
 
 
 def _with_block(document: Document, text: str, name: str, block: str) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     tables = document.table.get("profile")
     names = [one.get("name") for one in tables] if isinstance(tables, list) else []
     if name not in names:
@@ -141,12 +142,17 @@ def _with_block(document: Document, text: str, name: str, block: str) -> str:
     return "".join([*lines[:first], block, "\n", *lines[end:]])
 
 
+def _lines(text: str) -> list[str]:
+    """The lines of TOML with their ends: what else Python parts lines at may stand in a value."""
+    return list(StringIO(text, newline="\n"))
+
+
 def _opens_another(line: str) -> bool:
     return line.startswith("[") and not line.startswith("[profile.")
 
 
 def _with_wanted(document: Document, text: str, server: str, row: str) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     table = document.table.get("wanted")
     if not isinstance(table, dict):
         return f"{text.rstrip()}\n\n[wanted]\n{row}"

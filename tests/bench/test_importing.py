@@ -77,7 +77,9 @@ def test_each_tools_decode_rate(
 
 def test_json_lines_hold_several_results() -> None:
     other = {**SGLANG, "mean_tpot_ms": 10.0}
-    found = import_results(f"{json.dumps(SGLANG)}\n{json.dumps(other)}\n")
+    # What Python takes for a line's end may stand bare in a text of JSON.
+    other["note"] = "one\u2028line"
+    found = import_results(f"{json.dumps(SGLANG)}\n{json.dumps(other, ensure_ascii=False)}\n")
     assert isinstance(found, list)
     assert [one.decode_tok_s for one in found] == [62.5, 100.0]
 

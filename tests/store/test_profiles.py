@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console.nccl.profile import Profile
@@ -94,6 +94,8 @@ VALUE = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @given(st.dictionaries(st.from_regex(r"\A[A-Z_][A-Z0-9_]{0,8}\Z"), VALUE, max_size=4), VALUE)
+@example({}, "\x85[:")
+@example({"A": "\u2028[profile]"}, "")
 def test_any_value_comes_back(
     tmp_path_factory: pytest.TempPathFactory, values: dict[str, str], note: str
 ) -> None:
