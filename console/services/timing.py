@@ -11,6 +11,7 @@ import platform
 import socket
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
@@ -113,21 +114,19 @@ class Worker:
         stream = await wire.open(place.argv, use=Use.TAIL)
         parts = Parts(stream)
         worker = cls(stream, Ready("", "", 0), parts, b"")
-        try:
+        # Whatever ends the start, a cancel too: no worker may be left behind.
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(worker.close)
             await stream.write(worker_preamble())
-            while True:
-                match await worker._record(_READY_S):
-                    case Ready() as ready:
-                        worker.ready = ready
-                        return worker
-                    case Garbled(line):
-                        raise WireError(Failure.REMOTE, f"the worker said: {line[:200]}")
-                    case _:
-                        raise WireError(Failure.REMOTE, "the worker answered before it was asked")
-        # Whatever ends it, a cancel too, is raised again: no worker may be left behind.
-        except BaseException:
-            await worker.close()
-            raise
+            match await worker._record(_READY_S):
+                case Ready() as ready:
+                    worker.ready = ready
+                case Garbled(line):
+                    raise WireError(Failure.REMOTE, f"the worker said: {line[:200]}")
+                case _:
+                    raise WireError(Failure.REMOTE, "the worker answered before it was asked")
+            undo.pop_all()
+        return worker
 
     async def work(self, job: Job) -> AsyncIterator[Record]:
         """The records of one job, `Done` left out.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 PRIVATE = 0o600
@@ -23,16 +23,16 @@ def create(path: Path, parts: Iterable[bytes], mode: int = PRIVATE) -> None:
         OSError: it exists, or cannot be written; then there is none.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, mode)
-    try:
-        with _named(path):
-            for part in parts:
-                _all(descriptor, part)
-    # Whatever ends it is raised again: half a file must not stay.
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(descriptor)
+    with ExitStack() as undo:
+        # Whatever ends the writing: half a file must not stay.
+        undo.callback(path.unlink, missing_ok=True)
+        try:
+            with _named(path):
+                for part in parts:
+                    _all(descriptor, part)
+        finally:
+            os.close(descriptor)
+        undo.pop_all()
 
 
 def replace(path: Path, data: bytes, mode: int = PRIVATE) -> None:

@@ -118,13 +118,12 @@ class _NetworkStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ARG002
     ) -> httpcore.AsyncNetworkStream:
-        try:
+        # Whatever ends it, a cancel too: the socket must not stay open.
+        async with contextlib.AsyncExitStack() as undo:
+            undo.push_async_callback(self._stream.close)
             stream = TlsStream(self._stream, ssl_context, server_hostname, self._ca_file)
             await stream.shake_hands()
-        # Whatever ends it, a cancel too, is raised again: the socket must not stay open.
-        except BaseException:
-            await self._stream.close()
-            raise
+            undo.pop_all()
         return _NetworkStream(stream, self._ca_file)
 
     async def aclose(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
 
 from console.model.failure import Failure, WireError
 from console.model.fleet import Host
@@ -56,16 +57,17 @@ class LocalWire:
             raise WireError(Failure.TIMEOUT, why) from None
 
     async def open(self, argv: Sequence[str], *, use: Use = Use.TAIL) -> Command:
-        await self._channels[use].acquire()
-        try:
-            return await self._start(argv, self._channels[use])
-        except OSError as error:
-            self._channels[use].release()
-            raise WireError(Failure.REMOTE, f"{argv[0]}: {error.strerror}") from error
-        # Whatever ends it, a cancel too, is raised again: its place must become free.
-        except BaseException:
-            self._channels[use].release()
-            raise
+        channel = self._channels[use]
+        await channel.acquire()
+        # Whatever ends the start, a cancel too: its place must become free.
+        with ExitStack() as undo:
+            undo.callback(channel.release)
+            try:
+                command = await self._start(argv, channel)
+            except OSError as error:
+                raise WireError(Failure.REMOTE, f"{argv[0]}: {error.strerror}") from error
+            undo.pop_all()
+        return command
 
     async def connect(self, host: str, port: int) -> ByteStream:
         self._check()

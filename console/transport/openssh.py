@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +69,18 @@ class OpensshDialler:
         self._attempt = attempt = Attempt(self._ask, self._pace)
         said = Said()
         asker = Asker(self._host.name, self._host.ssh, said, self._secrets, attempt.ask)
-        try:
-            async with attempt.within():
-                self._shares = await self._has_master()
-                await asker.open()
-                return await self._begin(said, asker)
-        except FileNotFoundError:
-            asker.close()
-            raise WireError(Failure.CONFIG, "no ssh on this machine") from None
-        # Whatever ends it, a cancel too, is raised again: the asking socket must go.
-        except BaseException:
-            asker.close()
-            raise
+        # Whatever ends it, a cancel too: the asking socket must go.
+        with ExitStack() as undo:
+            undo.callback(asker.close)
+            try:
+                async with attempt.within():
+                    self._shares = await self._has_master()
+                    await asker.open()
+                    master = await self._begin(said, asker)
+            except FileNotFoundError:
+                raise WireError(Failure.CONFIG, "no ssh on this machine") from None
+            undo.pop_all()
+        return master
 
     def unused(self) -> tuple[str, ...]:
         """What the configuration asks for in vain, or what sharing a master means."""
@@ -109,13 +110,12 @@ class OpensshDialler:
         line = remote_line(["cat"], _MARK)
         process = await spawn([*ssh, "-v", "-T", self._host.ssh, "--", line], asker.environment())
         heard = Listening(process, said, self._clock)
-        try:
+        # Whatever ends it, a cancel too: no ssh may be left behind.
+        async with AsyncExitStack() as undo:
+            undo.push_async_callback(heard.close)
+            undo.push_async_callback(process.end)
             await self._opened(heard, said, asker)
-        # Whatever ends it, a cancel too, is raised again: no ssh may be left behind.
-        except BaseException:
-            await process.end()
-            await heard.close()
-            raise
+            undo.pop_all()
         asker.keep()
         return Master(self._host, base, process, heard, said, asker, self._pace)
 

@@ -84,13 +84,12 @@ class Master:
         )
         forward = Forward(process, self)
         self._open.add(forward)
-        try:
+        # Whatever ends it, a cancel too: no forward may be left behind.
+        async with contextlib.AsyncExitStack() as undo:
+            undo.push_async_callback(forward.close)
             if not await _connected(process):
                 raise await self._refused(f"{host}:{port}")
-        # Whatever ends it, a cancel too, is raised again: no forward may be left behind.
-        except BaseException:
-            await forward.close()
-            raise
+            undo.pop_all()
         return forward
 
     async def lost(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
 from typing import Protocol
 
 from console.model.clock import Clock, Pace
@@ -95,12 +96,12 @@ class RemoteWire:
     async def open(self, argv: Sequence[str], *, use: Use = Use.TAIL) -> Stream:
         channel = self._channels[use]
         await channel.acquire()
-        try:
-            return await self._start(argv, channel)
-        # Whatever ends it, a cancel too, is raised again: its place must become free.
-        except BaseException:
-            channel.release()
-            raise
+        # Whatever ends the start, a cancel too: its place must become free.
+        with ExitStack() as undo:
+            undo.callback(channel.release)
+            stream = await self._start(argv, channel)
+            undo.pop_all()
+        return stream
 
     async def connect(self, host: str, port: int) -> ByteStream:
         return await (await self._link.ready()).connect(host, port)
