@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import subprocess
 from pathlib import Path
-from types import TracebackType
 
 _HOLD = 'mount -t tmpfs -o size="$2" none "$1" && echo mounted && exec sleep 3600'
 
@@ -27,12 +26,7 @@ class SmallDisk:
             raise RuntimeError("no tmpfs can be mounted here: needs root and mount namespaces")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._holder.kill()
         self._holder.communicate()
 
