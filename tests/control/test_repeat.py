@@ -314,16 +314,26 @@ async def test_what_may_not_come_back_is_refused_before_anything_is_changed(tmp_
     assert box.done == ["health base"]
 
 
-async def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
-    stop = asyncio.Event()
+def interrupted(
+    stop: asyncio.Event, step: str, there: Callable[[Mapping[str, Argument]], bool]
+) -> Answer:
+    """An interruption where a step of this verb is the one meant, and nothing elsewhere."""
 
     def answer(verb: str, _server: str, given: Mapping[str, Argument]) -> Outcome | None:
-        if verb == "bench" and given.get("tokens") == 64:
-            stop.set()
-            return Outcome(Exit.INTERRUPTED, c("interrupted"))
-        return None
+        if verb != step or not there(given):
+            return None
+        stop.set()
+        return Outcome(Exit.INTERRUPTED, c("interrupted"))
 
-    box = Box(tmp_path, answer)
+    return answer
+
+
+async def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    box = Box(
+        tmp_path,
+        interrupted(stop, "bench", lambda given: given.get("tokens") == 64),
+    )
     script = check(tmp_path, SWEEP)
     code, _ = await go(box, script, stopped=stop.is_set)
     assert code is Exit.INTERRUPTED
@@ -354,15 +364,8 @@ async def test_interrupted_on_the_way_back_it_still_brings_back_what_ran_before(
     tmp_path: Path,
 ) -> None:
     stop = asyncio.Event()
-
-    def answer(verb: str, _server: str, given: Mapping[str, Argument]) -> Outcome | None:
-        if verb == "restart" and "recipe" in given:
-            stop.set()
-            return Outcome(Exit.INTERRUPTED, c("interrupted"))
-        return None
-
     script = check(tmp_path, SWEEP)
-    box = Box(tmp_path, answer)
+    box = Box(tmp_path, interrupted(stop, "restart", lambda given: "recipe" in given))
     code, _ = await go(box, script, stopped=stop.is_set)
     assert code is Exit.INTERRUPTED
     again = Box(tmp_path, nothing, "again.toml")

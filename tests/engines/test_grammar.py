@@ -451,4 +451,5 @@ def test_a_number_without_end_is_no_defect_in_any_place_of_any_line(path: Path) 
     for line in kinds:
         for spot in [found.start() for found in re.finditer("7", line)][:12]:
             for digits in ("9" * 350, "9" * 4400):
-                parse_line(line[:spot] + digits + line[spot + 1 :])
+                pieces = parse_line(line[:spot] + digits + line[spot + 1 :])
+                assert pieces

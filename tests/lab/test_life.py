@@ -330,3 +330,4 @@ def test_a_client_that_leaves_in_the_middle_of_an_answer_ends_no_server(tmp_path
 
     with lab(tmp_path / "lab") as running:
         until(lambda: any(map(ignores_a_broken_pipe, running.processes())), what="the server")
+        assert any(map(ignores_a_broken_pipe, running.processes()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.nccl.test_importing_variants import test_a_form_gives_its_places as gives
+from console.nccl.importing.read import import_source
+from tests.nccl.test_importing_variants import places_in
 
 CHANGE = "| variable | {} | {} | why |\n|---|---|---|---|\n"
 # text, then NAME (without NCCL_) state value for each place.
@@ -63,10 +64,11 @@ SAID = [
 
 @pytest.mark.parametrize(("text", "places"), SAID)
 def test_what_a_document_says_is_read(text: str, places: list[str]) -> None:
-    gives("plan.md", text, places)
+    assert places_in(import_source(text, "plan.md")) == places
 
 
 @pytest.mark.parametrize("declaring", ["readonly", "local", "declare"])
 def test_what_needs_an_expansion_stays_open_however_it_is_declared(declaring: str) -> None:
     text = f"{declaring} NCCL_BUFFSIZE=$((16 * 1024))\nexport NCCL_BUFFSIZE"
-    gives("a.sh", text, ["BUFFSIZE unresolved $((16 * 1024))"])
+    found = places_in(import_source(text, "a.sh"))
+    assert found == ["BUFFSIZE unresolved $((16 * 1024))"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from console.nccl.finding import Severity
+from console.nccl.importing.found import Imported
 from console.nccl.importing.read import import_source
 from console.nccl.review import review
 from console.nccl.version import Version
@@ -65,14 +66,18 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "text", "places"), FORMS)
-def test_a_form_gives_its_places(file: str, text: str, places: list[str]) -> None:
-    imported = import_source(text, file)
-    got = [
+def places_in(imported: Imported) -> list[str]:
+    """NAME (without NCCL_) state value of each place, in the order of the text."""
+    return [
         f"{one.name.removeprefix('NCCL_')} {one.state.value} {one.value or one.raw}"
         for one in imported.found
     ]
-    assert got == places
+
+
+@pytest.mark.parametrize(("file", "text", "places"), FORMS)
+def test_a_form_gives_its_places(file: str, text: str, places: list[str]) -> None:
+    imported = import_source(text, file)
+    assert places_in(imported) == places
     lost = {one.name for one in imported.found if one.state.value == "lost"}
     warned = {Severity.ERROR, Severity.WARNING}
     told = {name for f in review(imported, V27) if f.severity in warned for name in f.names}

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
 from console.lab.premises import lay_host
 from console.lab.switches import Switches
 from console.model.clock import Pace
@@ -24,16 +22,14 @@ from tests.services.lab_watching import SCALE, Seen, generate, watching
 
 LATE_S = 30.0
 
-Case = Callable[[Path], Awaitable[None]]
-
 
 async def standing(seen: Seen, *wanted: Standing) -> None:
     await auntil(lambda: seen.standing() in wanted, LATE_S, f"{wanted} in {seen.standings()}")
 
 
-async def fault(folder: Path) -> None:
+async def test_fault(tmp_path: Path) -> None:
     """One that ends a running server; every other one is in test_reading and tests/lab."""
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True) as server:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True) as server:
         async with watching(server) as (_, seen):
             await standing(seen, Standing.IDLE, Standing.ALIVE)
             server.switch(fault="illegal-access")
@@ -51,38 +47,38 @@ async def load_took_us(folder: Path, load: str, weights_s: float = 0.0) -> int:
             return ended.took_us
 
 
-async def load(folder: Path) -> None:
+async def test_load(tmp_path: Path) -> None:
     """Cold weights take three times as long: 23 s of a real server more, here two, by the stamps
     of its log, which are whole seconds."""
-    warm_us = await load_took_us(folder / "warm", "warm")
-    cold_us = await load_took_us(folder / "cold", "cold")
+    warm_us = await load_took_us(tmp_path / "warm", "warm")
+    cold_us = await load_took_us(tmp_path / "cold", "cold")
     assert cold_us - warm_us >= 1e6
 
 
-async def weights_s(folder: Path) -> None:
+async def test_weights_s(tmp_path: Path) -> None:
     """Weights of 60 s in place of warm ones of a dozen: here five more, by whole seconds."""
-    warm_us = await load_took_us(folder / "warm", "warm")
-    slow_us = await load_took_us(folder / "slow", "warm", 60.0)
+    warm_us = await load_took_us(tmp_path / "warm", "warm")
+    slow_us = await load_took_us(tmp_path / "slow", "warm", 60.0)
     assert slow_us - warm_us >= 3e6
 
 
-async def never_ready(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=200.0, tp=2, never_ready="graphs") as server:
+async def test_never_ready(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=200.0, tp=2, never_ready="graphs") as server:
         async with watching(server, Pace().scaled(200)) as (_, seen):
             await standing(seen, Standing.STALLED)
             assert seen.why().startswith("loading: no progress for over 5 min in ")
             assert not seen.of(LoadEnded)
 
 
-async def dies_after_s(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True, dies_after_s=40.0) as server:
+async def test_dies_after_s(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True, dies_after_s=40.0) as server:
         async with watching(server) as (_, seen):
             await standing(seen, Standing.DOWN)
             await auntil(lambda: "scheduler_0" in seen.why(), LATE_S, "which one died")
 
 
-async def stuck(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True) as server:
+async def test_stuck(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True) as server:
         async with watching(server) as (_, seen):
             await standing(seen, Standing.IDLE)
             server.switch(stuck=True)
@@ -92,16 +88,16 @@ async def stuck(folder: Path) -> None:
             await standing(seen, Standing.IDLE, Standing.ALIVE)
 
 
-async def slow_rank(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=4, slow_rank=1) as server:
+async def test_slow_rank(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=4, slow_rank=1) as server:
         async with watching(server) as (_, seen):
             await auntil(lambda: seen.of(LoadEnded), LATE_S, "the end of the load")
             slowest = [event.slowest for event in seen.of(LoadAdvanced) if event.slowest]
             assert "target 3/4 ranks, waiting for TP1" in slowest
 
 
-async def slowdown(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True) as server:
+async def test_slowdown(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True) as server:
         async with watching(server) as (_, seen):
 
             async def rate() -> float:
@@ -125,19 +121,19 @@ async def _slower(rate: Callable[[], Awaitable[float]], fast: float) -> bool:
     return await rate() < fast / 2
 
 
-async def foreign_probe_s(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True, foreign_probe_s=2.0) as server:
+async def test_foreign_probe_s(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True, foreign_probe_s=2.0) as server:
         async with watching(server) as (_, seen):
             await standing(seen, Standing.IDLE)
             await auntil(lambda: server.log.count("10.0.0.7:") >= 3, LATE_S, "its probes")
             assert seen.standing() is Standing.IDLE  # its tokens are nobody's work
 
 
-async def other_process(folder: Path) -> None:
-    make_site(folder, SCALE)
-    tools = lay_host(make_site(folder / "tools", SCALE)) / "bin"
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True, other_process=True) as server:
-        (folder / "tools" / "control.json").write_text((folder / "control.json").read_text())
+async def test_other_process(tmp_path: Path) -> None:
+    make_site(tmp_path, SCALE)
+    tools = lay_host(make_site(tmp_path / "tools", SCALE)) / "bin"
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True, other_process=True) as server:
+        (tmp_path / "tools" / "control.json").write_text((tmp_path / "control.json").read_text())
         async with watching(server, tools=tools) as (_, seen):
             await auntil(
                 lambda: any(
@@ -148,8 +144,8 @@ async def other_process(folder: Path) -> None:
             )
 
 
-async def orphans(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True, orphans=True) as server:
+async def test_orphans(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True, orphans=True) as server:
         ranks = [pid for title, pid in server.ready().children().items() if "sglang" in title]
         try:
             async with watching(server) as (_, seen):
@@ -163,27 +159,13 @@ async def orphans(folder: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-async def static_health(folder: Path) -> None:
-    with simulated(folder, *EAGLE, scale=SCALE, tp=2, past=True, static_health=True) as server:
+async def test_static_health(tmp_path: Path) -> None:
+    with simulated(tmp_path, *EAGLE, scale=SCALE, tp=2, past=True, static_health=True) as server:
         async with watching(server) as (_, seen):
             await standing(seen, Standing.IDLE)
             assert "this path does not ask the engine" in seen.why()
             assert all(e.wait_us * SCALE < 1e6 for e in seen.of(HealthSeen) if e.code == 200)
 
 
-CASES: dict[str, Case] = {
-    case.__name__: case
-    for case in (
-        fault, load, weights_s, never_ready, dies_after_s, stuck, slow_rank, slowdown,
-        foreign_probe_s, other_process, orphans, static_health,
-    )
-}  # fmt: skip
-
-
 def test_every_switch_has_a_case() -> None:
-    assert list(CASES) == [field.name for field in fields(Switches)]
-
-
-@pytest.mark.parametrize("switch", CASES)
-async def test_the_console_sees_a_switch(tmp_path: Path, switch: str) -> None:
-    await CASES[switch](tmp_path)
+    assert [field.name for field in fields(Switches) if f"test_{field.name}" not in globals()] == []

@@ -318,6 +318,7 @@ async def test_nothing_is_left_on_the_host(box: Box, log: Path, mark: str) -> No
             await cut(said, box)
             await said.until_state(FeedState.FOLLOWING, count=2)
     await auntil(lambda: not started(mark), 5, "processes gone, link closed")
+    assert started(mark) == {}
 
 
 async def test_with_the_host_gone_for_good_nothing_is_left_there(

@@ -82,6 +82,7 @@ def test_it_follows_the_size_of_its_window() -> None:
                 )
 
             tmux.wait_for(fits, 20)
+            assert asked(tmux, "#{pane_width}x#{pane_height}") == f"{cols}x{rows}"
 
 
 def test_the_mouse_is_taken_by_a_key_and_given_back() -> None:
@@ -123,6 +124,7 @@ def test_told_to_go_on_without_having_been_stopped_it_obeys_and_ends() -> None:
         tmux.press("q")
         gone = [*argv[:-1], str(tmux.pid)]
         until(lambda: not subprocess.run(gone, capture_output=True, check=False).stdout, 20)
+        assert asked(tmux, "#{alternate_on}") == "0"
 
 
 def test_inside_gnu_screen_it_paints_obeys_and_leaves(tmp_path: Path) -> None:
