@@ -17,10 +17,12 @@ from tests.lab.running import Lab, lab
 from tests.live.fleets import ROOT
 from tests.live.simulated import at_scale
 from tests.rig.tmux import Tmux
+from tests.rig.waiting import until
 
 pytestmark = pytest.mark.rig
 
 SCALE = 20.0
+FOCUSED = re.compile(r"\x1b\[1;7m(?:\x1b\[[0-9;]*m)* (\w+) ")
 CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d) UTC")
 
 
@@ -42,11 +44,14 @@ class Hands:
         self.look(name, "Cancel", *words)
         shown = self._seconds(self.tmux.screen)
         self.tmux.wait_for(lambda screen: (self._seconds(screen) - shown) % 86_400 >= 2, 60)
-        if f"Type {name} to go on" in self.tmux.screen:
+        typed = f"Type {name} to go on" in self.tmux.screen
+        if typed:
             self.tmux.type(name)
             self.look(f"│ {name}  ")
-        else:
+        # An answer that cannot be given yet is passed over, so what has the focus is looked at.
+        while (before := self._focused()) in ("", "Cancel") and not typed:
             self.press("Right")
+            self._wait_for_focus_other_than(before)
         self.press("Enter")
 
     def measure(self, name: str, bench: str) -> None:
@@ -54,6 +59,15 @@ class Hands:
         self.look(f"Measure {name}")
         self.press("Right", "Enter")
         self.look(f"✓ {bench}: {name}")
+
+    def _wait_for_focus_other_than(self, before: str) -> None:
+        until(lambda: self._focused() != before, 20, "another focus")
+
+    def _focused(self) -> str:
+        """The answer that has the focus; empty where none has."""
+        rows = [row for row in self.tmux.coloured_screen.split("\n") if "Cancel" in row]
+        found = FOCUSED.search(rows[-1]) if rows else None
+        return found[1] if found is not None else ""
 
     @staticmethod
     def _seconds(screen: str) -> int:
